@@ -1,0 +1,84 @@
+"""`LaneData`: the data of a few worlds of one model, interleaved so that one SIMD instruction serves them all.
+
+Every real field has one more, last axis: the world. Integers are the same in all worlds. The model is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data import LAYOUT, Data
+from ..data_fields import DATA_FIELDS
+from ..fields import REAL
+from ..kernel import machine
+from ..kernel.stage import plain
+from ..layout import allocate
+from ..model import Model
+
+
+class LaneData:
+    """`width` worlds on lanes of a dtype; width 1 is one world on strict reals of that dtype."""
+
+    def __init__(self, model: Model, width: int = 8, dtype: str = "float64"):
+        if not isinstance(model, Model):
+            raise TypeError(f"LaneData needs a kinetree Model, got {type(model).__name__}")
+        self.machine = machine(dtype, width)
+        self.model, self.sizes, self.width = model, model.sizes, width
+        self.buffer, self.arrays = allocate(DATA_FIELDS, model.sizes, width, dtype)
+        self._views = np.zeros(width, np.int64)
+        driver = {"stages": self.machine.stages, "views": self._views}
+        arrays = {**self.arrays, **driver}
+        self._lane_words = [LAYOUT.words(arrays, width, lane) for lane in range(width)]
+        self._views[:] = [words.ctypes.data for words in self._lane_words]
+        self.words = LAYOUT.words(arrays, width)
+        self.address = self.words.ctypes.data
+        start = Data(model)
+        for lane in range(width):
+            self.load(lane, start)
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        arrays = self.__dict__.get("arrays", {})
+        if name not in arrays:
+            raise AttributeError(f"LaneData has no field {name!r}")
+        return arrays[name]
+
+    def load(self, lane: int, data: Data) -> None:
+        """Copy a Data into one world; integers and flags are then those of this Data in every world."""
+        self._check(lane, data)
+        for name, array in self.arrays.items():
+            if DATA_FIELDS[name].dtype == REAL:
+                array[..., lane] = data._arrays[name]
+            else:
+                array[...] = data._arrays[name]
+
+    def store(self, lane: int, data: Data) -> None:
+        """Copy one world into a Data."""
+        self._check(lane, data)
+        for name, array in self.arrays.items():
+            data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
+
+    def run(self, stage: Callable[..., Any]) -> None:
+        """Run a stage on all worlds."""
+        entry = stage.compile_for(self.machine) if hasattr(stage, "compile_for") else None
+        if entry is None:
+            raise TypeError(f"{getattr(plain(stage), '__name__', stage)} is not a stage")
+        entry(self.model.address, self.address)
+
+    def _check(self, lane: int, data: Data) -> None:
+        if not 0 <= lane < self.width:
+            raise IndexError(f"lane {lane} is outside 0..{self.width - 1}")
+        if not isinstance(data, Data) or data.sizes is not self.sizes:
+            raise ValueError("this Data belongs to another model")
+
+
+def lanes_of(model: Model, worlds: Sequence[Data], dtype: str = "float64") -> LaneData:
+    """The given worlds side by side."""
+    out = LaneData(model, len(worlds), dtype)
+    for lane, data in enumerate(worlds):
+        out.load(lane, data)
+    return out
+
+

@@ -1,0 +1,5 @@
+"""`python -m kinetree.cli` is the `kinetree` command."""
+
+from . import main
+
+main()

@@ -1,0 +1,45 @@
+"""Compare models with MuJoCo: `python -m kinetree.conformance robot.xml`; `--corpus` writes a page for many models."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+
+from .compare import check
+from .report import markdown, survey
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a report per model, or write the page of a corpus; the exit status is 1 when anything differs."""
+    parser = argparse.ArgumentParser(prog="python -m kinetree.conformance", description=__doc__)
+    parser.add_argument("models", nargs="*", help="MJCF, URDF or MJB files, or names of bundled models")
+    parser.add_argument("--states", type=int, default=3, help="random states per model")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--corpus", type=Path, help="Python file with corpus() -> [(name, source)] and unloadable()")
+    parser.add_argument("--output", type=Path, help="where the page of the corpus goes; standard output otherwise")
+    options = parser.parse_args(arguments)
+    if options.corpus is not None:
+        return _write_page(options)
+    if not options.models:
+        parser.error("name a model or a corpus")
+    reports = [check(model, options.states, options.seed) for model in options.models]
+    print("\n\n".join(str(report) for report in reports))
+    return 0 if all(report.ok for report in reports) else 1
+
+
+def _write_page(options: argparse.Namespace) -> int:
+    corpus = runpy.run_path(str(options.corpus))
+    outcomes = survey(corpus["corpus"](), options.states, options.seed)
+    page = markdown(outcomes, options.states, options.seed, unloadable=corpus["unloadable"]())
+    if options.output is None:
+        print(page)
+    else:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(page, encoding="utf-8")
+    return 0 if all(outcome.ok or outcome.refused for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""How closely each layer must agree with MuJoCo, and why not closer: the one place where tolerances live.
+
+The error of a field is max |ours - theirs| / max(1, max |theirs|).
+"""
+
+from __future__ import annotations
+
+KINEMATICS = 1e-12
+"""Products and sums of numbers of order one, in an order of our own: rounding alone, amplified by long chains and by
+cameras close to what they look at."""
+
+COM = 1e-12
+"""Sums over a subtree; inertias and axes are moved from MuJoCo's reference point to ours in the comparison itself,
+which costs a few roundings of mass times distance squared."""
+
+INERTIA = 1e-11
+"""Composite inertias add up a whole subtree and cancel where centres of mass coincide; a factor is judged through
+M x = y."""
+
+MOMENTUM = 1e-11
+"""Sums over a subtree of mass times velocity, where parts moving against each other cancel."""
+
+FORCE = 1e-10
+"""Velocities enter squared through the recursion of accelerations and forces over the whole tree."""
+
+ACCELERATION = 1e-9
+"""A solve with the joint-space inertia multiplies the error of the forces by its condition number."""
+
+CONTACT_CLOSED_FORM = 1e-8
+"""Closed-form pairs take square roots of differences, which halves the digits where surfaces just touch."""
+
+CONTACT_CONVEX = 1e-5
+"""Iterations on both sides stop at a tolerance of 1e-6, on paths of their own."""
+
+CONSTRAINT_ROWS = 1e-8
+"""Rows inherit the error of contact points and normals, times impedances that grow steeply near a limit."""
+
+SOLVED = 1e-6
+"""Two optimisers stop near the same minimum; the cost is flat there, so its argument is known to half the digits."""
+
+SENSOR = 1e-8
+"""The loosest of what a sensor reads when it reads no constraint force."""
+
+SENSOR_CONSTRAINT = 1e-5
+"""A sensor that reads constraint forces carries the error of the solver, times a lever arm."""
+
+TRAJECTORY_SMOOTH = 1e-8
+"""A hundred steps let the rounding of one step grow, faster where the motion is chaotic."""
+
+TRAJECTORY_CONTACT = 1e-4
+"""Contacts that open and close a step earlier or later separate two runs much faster."""

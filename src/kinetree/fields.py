@@ -1,0 +1,73 @@
+"""How a field of `Model` or `Data` is declared; everything else about it is derived from that one line.
+
+A declaration names the field, its shape in symbolic dimensions, its type, its unit, its meaning and the stage that writes
+it. Allocation, handles for compiled code, copies, named access, the documentation page and tests all read these tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+# MuJoCo's storage types. Only REAL fields become lanes or symbols; integers and flags are the same in every world.
+REAL, INT, FLAG, BYTE, FLOAT32 = "float64", "int32", "bool", "uint8", "float32"
+
+# Fixed lengths that MuJoCo gives names to (mjNREF, ...).
+CONSTANT_DIMS = {
+    "nref": 2, "nimp": 5, "neqdata": 12, "ndyn": 10, "ngain": 10, "nbias": 10, "npoly": 2, "nfluid": 12, "nsens": 3,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One line of a field table.
+
+    name: MuJoCo's name.  dims: sizes separated by spaces, symbolic ("nbody"), fixed ("3") or a product ("nmocap*3");
+    "" is a scalar.
+    dtype: REAL, INT, FLAG, BYTE or FLOAT32.  unit: SI, "1" when there is none, "mixed" when it depends on the type.
+    meaning: one line.  stage: who writes it ("load", "set_const", "user" or a stage of the pipeline).
+    editable: whether a user may write it. Integers steer addresses in compiled code, so they default to read-only.
+    """
+
+    name: str
+    dims: str
+    dtype: str
+    unit: str
+    meaning: str
+    stage: str = "load"
+    editable: bool | None = None
+
+    @property
+    def shape_names(self) -> tuple[str, ...]:
+        """The dimensions one by one, still symbolic."""
+        return tuple(self.dims.split())
+
+    @property
+    def writable(self) -> bool:
+        """Whether Python users may assign to it."""
+        return self.dtype in (REAL, FLAG, FLOAT32) if self.editable is None else self.editable
+
+    def static_dims(self) -> tuple[int | None, ...]:
+        """Dimensions that the declaration itself fixes; None where the size belongs to the model."""
+        return tuple(int(n) if n.isdigit() else CONSTANT_DIMS.get(n) for n in self.shape_names)
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape for a model with these sizes; a scalar is one number."""
+        return tuple(
+            math.prod(int(n) if n.isdigit() else CONSTANT_DIMS[n] if n in CONSTANT_DIMS else sizes[n] for n in dim.split("*"))
+            for dim in self.shape_names
+        )
+
+
+def table(fields: Iterable[Field]) -> dict[str, Field]:
+    """The declarations by name; a name declared twice is an error."""
+    out: dict[str, Field] = {}
+    for field in fields:
+        if field.name in out:
+            raise ValueError(f"field {field.name!r} is declared twice")
+        np.dtype(field.dtype)
+        out[field.name] = field
+    return out

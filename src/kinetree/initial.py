@@ -1,0 +1,59 @@
+"""The state that `Data.reset` writes. MuJoCo's mj_resetData.
+
+Reads the model's qpos0, eq_active0, mocap poses, actuator and sensor history declarations; writes the state, the controls
+and the sleep lists of a zeroed Data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .types import CtrlChart, GainType, SleepState
+
+if TYPE_CHECKING:
+    from .model import Model
+
+FULLY_AWAKE = -(1 + 10)  # MuJoCo counts ten quiet steps upward from here before a tree may sleep
+
+
+def write_initial_state(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
+    """Everything that is not zero after a reset."""
+    arrays["qpos"][:] = model.qpos0
+    arrays["eq_active"][:] = model.eq_active0
+    quaternion = (model.actuator_gaintype == GainType.SO3) & (model.actuator_ctrlspec == CtrlChart.QUAT)
+    arrays["ctrl"][model.actuator_ctrladr[quaternion]] = 1.0
+    mocap = np.flatnonzero(model.body_mocapid >= 0)
+    arrays["mocap_pos"][model.body_mocapid[mocap]] = model.body_pos[mocap]
+    arrays["mocap_quat"][model.body_mocapid[mocap]] = model.body_quat[mocap]
+    _everything_awake(model, arrays)
+    if model.nhistory:
+        _empty_histories(model, arrays["history"])
+
+
+def _everything_awake(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
+    arrays["tree_asleep"][:] = FULLY_AWAKE
+    arrays["tree_awake"][:] = 1
+    arrays["body_awake"][:] = np.where(model.body_treeid < 0, SleepState.STATIC, SleepState.AWAKE)
+    for name in ("body_awake_ind", "parent_awake_ind", "dof_awake_ind"):
+        arrays[name][:] = np.arange(arrays[name].size)
+
+
+def _empty_histories(model: Model, history: np.ndarray) -> None:
+    """Delay buffers: [user slot, cursor, n times, n values]; times lie before zero, values are zero."""
+    dt = model.opt.timestep
+    for start, n in zip(model.actuator_historyadr, model.actuator_history[:, 0], strict=True):
+        if n > 0:
+            history[start : start + 2] = (0.0, n - 1)
+            history[start + 2 : start + 2 + n] = -dt * np.arange(n, 0, -1)
+    rows = zip(model.sensor_historyadr, model.sensor_history[:, 0], model.sensor_interval, strict=True)
+    for start, n, (period, phase) in rows:
+        if n <= 0:
+            continue
+        first = (phase if phase else -period) if period > 0 else -dt
+        history[start : start + 2] = (first, n - 1)
+        back = np.arange(n - 1, -1, -1)
+        times = np.ceil((first - back * period) / dt) * dt if period > 0 else -dt * (back + 1)
+        history[start + 2 : start + 2 + n] = times

@@ -1,0 +1,1 @@
+"""Getting models in and motions out: loading through MuJoCo, derived constants, trajectory files."""

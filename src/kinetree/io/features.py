@@ -1,0 +1,87 @@
+"""What a model may ask for that kinetree lacks; `kt.load` refuses such a model and names every feature and element.
+
+Each row of `CHECKS` finds one feature. Types and flags that are not in our enums come from a newer MuJoCo or from a damaged
+model: they are refused too, since compiled code would misread them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from .. import types
+
+# Fields that hold a type, with the enum that lists the types we know.
+TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
+    "jnt_type": ("joint", types.JointType),
+    "geom_type": ("geom", types.GeomType),
+    "site_type": ("site", types.GeomType),
+    "cam_mode": ("camera", types.CamLight),
+    "light_mode": ("light", types.CamLight),
+    "eq_type": ("equality", types.EqType),
+    "tendon_type": ("tendon", types.TendonType),
+    "actuator_trntype": ("actuator", types.TrnType),
+    "actuator_dyntype": ("actuator", types.DynType),
+    "actuator_gaintype": ("actuator", types.GainType),
+    "actuator_biastype": ("actuator", types.BiasType),
+    "sensor_type": ("sensor", types.SensorType),
+}
+CHOICES: dict[str, type[IntEnum]] = {
+    "integrator": types.Integrator,
+    "cone": types.Cone,
+    "jacobian": types.Jacobian,
+    "solver": types.Solver,
+}
+
+
+def element(mj: mujoco.MjModel, kind: str, index: int) -> str:
+    """How an element is called in a message: its kind and its name, or its number."""
+    name = mujoco.mj_id2name(mj, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), index)
+    return f"{kind} {name!r}" if name else f"{kind} {index}"
+
+
+def _flexes(mj: mujoco.MjModel) -> Iterator[str]:
+    for i in range(mj.nflex):
+        yield f"flex ({element(mj, 'flex', i)})"
+
+
+def _plugins(mj: mujoco.MjModel) -> Iterator[str]:
+    for i in range(mj.nplugin):
+        yield f"plugin ({element(mj, 'plugin', i)})"
+
+
+def _signed_distance_geoms(mj: mujoco.MjModel) -> Iterator[str]:
+    for i in np.flatnonzero(mj.geom_type == types.GeomType.SDF):
+        yield f"signed distance field ({element(mj, 'geom', int(i))})"
+
+
+def _flags(mj: mujoco.MjModel) -> Iterator[str]:
+    for field, known in (("disableflags", types.DisableBit), ("enableflags", types.EnableBit)):
+        unknown = int(getattr(mj.opt, field)) & ~sum(known)
+        if unknown:
+            yield f"unknown flag {unknown & 0xFFFFFFFF:#x} (option {field})"
+    if mj.opt.enableflags & types.EnableBit.IPC:
+        yield "flag ipc (option enableflags)"
+
+
+def _types(mj: mujoco.MjModel) -> Iterator[str]:
+    for field, (kind, enum) in TYPED_FIELDS.items():
+        values = np.asarray(getattr(mj, field))
+        for i in np.flatnonzero(~np.isin(values, [int(t) for t in enum])):
+            yield f"unknown {field} {values[i]} ({element(mj, kind, int(i))})"
+    for name, enum in CHOICES.items():
+        value = getattr(mj.opt, name)
+        if value not in [int(t) for t in enum]:
+            yield f"unknown {name} {value} (option {name})"
+
+
+CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types)
+
+
+def unsupported(mj: Any) -> list[str]:
+    """Everything a compiled MuJoCo model asks for that kinetree lacks, each with its element."""
+    return [feature for check in CHECKS for feature in check(mj)]

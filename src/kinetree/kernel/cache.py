@@ -1,0 +1,141 @@
+"""The on-disk cache of machine code, which notices an edit in any kernel.
+
+Numba's own key looks at one file and keeps the old helper after an edit elsewhere; entries made in closures never hit.
+Here every entry carries a stamp over the code of all kernels it reaches, the plain constants they use, the files of the
+language and the handle types, and a locator of ours puts that stamp into the file name.
+"""
+
+import functools
+import hashlib
+import os
+import pathlib
+import tempfile
+import types as pytypes
+
+import numba
+from numba.core import caching
+from numba.core.dispatcher import Dispatcher
+
+from .decorator import BOUNDS
+
+
+def cache_folder():
+    """`KINETREE_CACHE`, or the user's cache folder, or a temporary one where that cannot be written."""
+    chosen = os.environ.get("KINETREE_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    user = getattr(os, "getuid", lambda: 0)()
+    for path in (chosen, os.path.join(home, "kinetree"), os.path.join(tempfile.gettempdir(), f"kinetree-{user}")):
+        if path:
+            try:
+                os.makedirs(path, exist_ok=True)
+                if os.access(path, os.W_OK):
+                    return path
+            except OSError:
+                continue
+    return tempfile.mkdtemp(prefix="kinetree-")
+
+
+@functools.cache
+def _language():
+    """Digest of the language itself: the files beside this one and the switches that change the code they make."""
+    h = hashlib.sha256(repr((numba.__version__, BOUNDS)).encode())
+    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
+        h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+def _globals_of(function):
+    """Named objects a function can reach: its globals, attributes of modules among them, and its closure."""
+    named = list(zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()), strict=True))
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [c for c in code.co_consts if isinstance(c, pytypes.CodeType)]
+        for name in code.co_names:  # attribute names are among them: that makes the stamp coarser, never stale
+            value = function.__globals__.get(name)
+            if isinstance(value, pytypes.ModuleType):
+                named += [(f"{name}.{n}", getattr(value, n)) for n in code.co_names if hasattr(value, n)]
+            elif value is not None:
+                named.append((name, value))
+    return named
+
+
+@functools.cache
+def describe(kernel):
+    """A kernel's own digest, the kernels it names, and the stages it calls through the table."""
+    function = kernel.py_func if isinstance(kernel, Dispatcher) else kernel
+    h = hashlib.sha256(f"{function.__module__}.{function.__qualname__}".encode())
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        h.update(code.co_code)
+        h.update(repr(code.co_names).encode())
+        for constant in code.co_consts:
+            if isinstance(constant, pytypes.CodeType):
+                codes.append(constant)
+            else:
+                h.update(repr(constant).encode())
+    callees, stages = [], []
+    for name, value in _globals_of(function):
+        if hasattr(value, "stage_index"):
+            stages.append(value)
+            h.update(f"{name}=stage {value.stage_index}".encode())  # its index is in the code, its body is not
+        elif isinstance(value, (Dispatcher, pytypes.FunctionType)):
+            callees.append(value)
+        elif isinstance(value, (int, float, str, tuple)):
+            h.update(f"{name}={value!r}".encode())  # Numba freezes globals: they are part of the code
+    return h.digest(), tuple(callees), tuple(stages)
+
+
+def reach(kernel):
+    """Digests of a kernel and of every kernel it reaches, and the stages they call."""
+    seen, todo, digests, stages = set(), [kernel], [], []
+    while todo:
+        f = todo.pop()
+        if f not in seen:
+            seen.add(f)
+            digest, callees, called = describe(f)
+            digests.append(digest)
+            todo += callees
+            stages += [s for s in called if s not in stages]
+    return digests, stages
+
+
+def stamp(kernel, *handles):
+    """Digest of everything that determines an entry's machine code, apart from the CPU, which Numba adds."""
+    h = hashlib.sha256(repr((_language(), *(t.name for t in handles))).encode())
+    for digest in reach(kernel)[0]:
+        h.update(digest)
+    return h.hexdigest()
+
+
+class Locator(caching._CacheLocator):
+    """Serves functions that carry `__kinetree_stamp__`; all others fall through to Numba's own locators."""
+
+    def __init__(self, function):
+        self._function, self._py_file = function, "<kinetree>"
+
+    def get_cache_path(self):
+        """The folder of all entries."""
+        return cache_folder()
+
+    def get_source_stamp(self):
+        """What must agree for a cached entry to be used."""
+        return self._function.__kinetree_stamp__
+
+    def get_disambiguator(self):
+        """Part of the file name: versions live side by side, and processes do not race on one index."""
+        return self._function.__kinetree_stamp__[:24]
+
+    @classmethod
+    def from_function(cls, function, py_file):
+        """A locator for one of our entries, or None."""
+        if not hasattr(function, "__kinetree_stamp__"):
+            return None
+        locator = cls(function)
+        locator.ensure_cache_path()
+        return locator
+
+
+if Locator not in caching.CacheImpl._locator_classes:
+    caching.CacheImpl._locator_classes.insert(0, Locator)

@@ -1,0 +1,134 @@
+"""Functions of the kernel language. A kernel takes these from here, never from `math` or `numpy`.
+
+The Python bodies below are the uncompiled meaning, for numbers and for CasADi symbols (`math.sin(SX)` silently gives NaN,
+`if SX:` raises). `scalars.py` teaches Numba the same functions for floats, strict reals and SIMD lanes.
+
+Conventions that keep a kernel runnable on every machine:
+* decide on values with `where`; combine conditions with `&`, `|`, `not_` (never `and`, `or`, `not`, `~`, chained comparisons);
+* `minimum`, `maximum`, `absolute` instead of the builtins; no `**`;
+* `zero(x)` where a literal must have the scalar type of x, as in a tuple that is indexed by a variable;
+* loops that end on values end on `any_(active)`; both arms of `where` are evaluated.
+"""
+
+import math
+
+import numpy as np
+
+NUMBERS = (float, int, np.floating, np.integer)
+BOOLEANS = (bool, np.bool_)
+
+
+def _symbolic(name, *args):
+    """CasADi's function of that name: the only place in the physics that knows a symbolic library."""
+    import casadi
+
+    return getattr(casadi, name)(*args)
+
+
+def sin(x):
+    """Sine of x [rad]."""
+    return math.sin(x) if isinstance(x, NUMBERS) else _symbolic("sin", x)
+
+
+def cos(x):
+    """Cosine of x [rad]."""
+    return math.cos(x) if isinstance(x, NUMBERS) else _symbolic("cos", x)
+
+
+def asin(x):
+    """Arc sine [rad]; x is taken into [-1, 1] first, so rounding never gives NaN."""
+    return math.asin(min(1.0, max(-1.0, x))) if isinstance(x, NUMBERS) else _symbolic("asin", x)
+
+
+def acos(x):
+    """Arc cosine [rad]; x is taken into [-1, 1] first, so rounding never gives NaN."""
+    return math.acos(min(1.0, max(-1.0, x))) if isinstance(x, NUMBERS) else _symbolic("acos", x)
+
+
+def atan2(y, x):
+    """Angle of the vector (x, y) [rad]; 0 at the origin."""
+    both = isinstance(y, NUMBERS) and isinstance(x, NUMBERS)
+    return math.atan2(y, x) if both else _symbolic("atan2", y, x)
+
+
+def exp(x):
+    """Exponential."""
+    return math.exp(x) if isinstance(x, NUMBERS) else _symbolic("exp", x)
+
+
+def log(x):
+    """Natural logarithm of a positive x."""
+    return math.log(x) if isinstance(x, NUMBERS) else _symbolic("log", x)
+
+
+def sqrt(x):
+    """Square root."""
+    return math.sqrt(x) if isinstance(x, NUMBERS) else _symbolic("sqrt", x)
+
+
+def absolute(x):
+    """Absolute value."""
+    return abs(x) if isinstance(x, NUMBERS) else _symbolic("fabs", x)
+
+
+def floor(x):
+    """Largest whole number not above x, as a scalar."""
+    return float(math.floor(x)) if isinstance(x, NUMBERS) else _symbolic("floor", x)
+
+
+def rint(x):
+    """Nearest whole number, as a scalar; ties go to the even one."""
+    return float(round(x)) if isinstance(x, NUMBERS) else _symbolic("floor", x + 0.5)
+
+
+def minimum(a, b):
+    """The smaller of two scalars."""
+    both = isinstance(a, NUMBERS) and isinstance(b, NUMBERS)
+    return (a if a < b else b) if both else _symbolic("fmin", a, b)
+
+
+def maximum(a, b):
+    """The larger of two scalars."""
+    both = isinstance(a, NUMBERS) and isinstance(b, NUMBERS)
+    return (a if a > b else b) if both else _symbolic("fmax", a, b)
+
+
+def where(condition, a, b):
+    """a where the condition holds, else b; both are evaluated."""
+    if isinstance(condition, BOOLEANS):
+        return a if condition else b
+    return _symbolic("if_else", condition, a, b)
+
+
+def any_(condition):
+    """Whether the condition holds in any world."""
+    return _decided(condition)
+
+
+def all_(condition):
+    """Whether the condition holds in every world."""
+    return _decided(condition)
+
+
+def needs(condition):
+    """Whether a step that changes nothing where the condition is false has to run: if any world needs it.
+
+    For a symbol the answer is yes: the step is then part of the expression.
+    """
+    return bool(condition) if isinstance(condition, BOOLEANS) else True
+
+
+def not_(condition):
+    """The opposite condition. Never `~`: ~True is -2 uncompiled."""
+    return not condition if isinstance(condition, BOOLEANS) else _symbolic("logic_not", condition)
+
+
+def zero(x):
+    """A zero of x's own scalar type."""
+    return 0.0
+
+
+def _decided(condition):
+    if not isinstance(condition, BOOLEANS):
+        raise TypeError(f"a symbolic condition cannot steer control flow: {condition}")
+    return bool(condition)

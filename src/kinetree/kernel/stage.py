@@ -1,0 +1,100 @@
+"""Stages: kernels of (m, d) that are compiled units of their own and carry the public names, like `kt.kinematics`.
+
+* From Python, `kinematics(model, data)` enters compiled code once, with two integers.
+* Inside another kernel, `kinematics(m, d)` is a call through the data's table of addresses: no cost at run time, and an
+  edit in one stage recompiles that stage alone.
+* On records (symbols, or `KINETREE_JIT=0`) it is plain Python.
+"""
+
+import functools
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
+
+from ..data import FLOAT_STAGES, Data
+from ..model import Model
+from .decorator import JIT, kernel
+from .entry import c_address, compiled
+from .machine import float_machine
+
+I64 = ir.IntType(64)
+STAGES = []  # in the order of the table
+
+
+def stage(function=None, *, scalar=False):
+    """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels."""
+    if function is None:
+        return lambda f: stage(f, scalar=scalar)
+    inner = kernel(function, scalar=scalar)
+    run = None
+
+    def call(model, data):
+        nonlocal run
+        try:
+            if model.sizes is data.sizes:
+                return run(model.address, data.address)
+        except (AttributeError, TypeError):  # the first call, a record, or a wrong argument
+            pass
+        if not isinstance(model, Model) and not isinstance(data, Data) and hasattr(model, "nbody"):
+            return plain(inner)(model, data)
+        check_arguments(call.__name__, model, data)
+        if not JIT:
+            return plain(inner)(model.record(), data.record())
+        run = call.compile_for(float_machine())
+        return run(model.address, data.address)
+
+    functools.update_wrapper(call, function)
+    del call.__wrapped__  # its signature is (model, data)
+    call.kernel = inner
+    call.stage_index = len(STAGES)
+    call.compile_for = functools.partial(_compile_for, call)
+    if call.stage_index >= FLOAT_STAGES.size:
+        raise RuntimeError("the table of stages is full")
+    STAGES.append(call)
+    if JIT:
+        _register(call)
+    return call
+
+
+def _register(call):
+    """Teach Numba the indirect call."""
+
+    def define(context, m, d):
+        def generate(context, builder, sig, args):
+            word = builder.gep(args[1], [ir.Constant(I64, d.fields["stages"][1])])
+            table = builder.inttoptr(builder.load(word), I64.as_pointer())
+            address = builder.load(builder.gep(table, [ir.Constant(I64, call.stage_index)]))
+            function = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [I64, I64]).as_pointer())
+            builder.call(function, [builder.ptrtoint(x, I64) for x in args])
+            return context.get_dummy_value()
+
+        return types.void(m, d), generate
+
+    template = make_intrinsic_template(call, define, call.__name__, kwargs={})
+    infer(template)
+    infer_global(call, types.Function(template))
+
+
+def _compile_for(call, machine):
+    """Machine code of a stage, entered in the machine's table; returns `run(model address, data address)`."""
+    run = compiled(call.kernel, machine)
+    machine.stages[call.stage_index] = c_address(run)
+    return run
+
+
+def check_arguments(name, model, data):
+    """A stage runs on a Model and on a Data made for a model of the same sizes: compiled code checks nothing."""
+    for what, value, wanted in (("first", model, Model), ("second", data, Data)):
+        if not isinstance(value, wanted):
+            kind = type(value).__name__
+            raise TypeError(f"{name}: the {what} argument must be a kinetree {wanted.__name__}, got {kind}")
+    if model.sizes is not data.sizes:
+        wrong = [f"{k} {model.sizes[k]} != {data.sizes[k]}" for k in model.sizes if model.sizes[k] != data.sizes[k]]
+        raise ValueError(f"{name}: this Data belongs to another model ({', '.join(wrong[:4])})")
+
+
+def plain(function):
+    """The uncompiled function of a kernel or stage."""
+    inner = getattr(function, "kernel", function)
+    return getattr(inner, "py_func", inner)

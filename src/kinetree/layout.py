@@ -1,0 +1,136 @@
+"""Memory behind `Model` and `Data`: the table of words that compiled code reads, and checked assignment from Python.
+
+Each field takes the words (pointer, shape...), each constant one word. The order follows the declarations alone, so the
+compiled code is the same for every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .fields import FLAG, REAL, Field
+
+ALIGNMENT = 64  # bytes: one cache line, one AVX-512 register
+
+
+class Layout:
+    """Where the words of each field and constant stand."""
+
+    def __init__(self, name: str, fields: Mapping[str, Field], constants: Mapping[str, str]):
+        self.name, self.fields, self.constants = name, dict(fields), dict(constants)
+        self.word: dict[str, int] = {}
+        self.size = 0
+        for key in self.constants:
+            self.word[key] = self.size
+            self.size += 1
+        for key, field in self.fields.items():
+            self.word[key] = self.size
+            self.size += 1 + self.ndim(field)
+
+    @staticmethod
+    def ndim(field: Field) -> int:
+        """Axes of the stored array: a scalar is stored as an array of one."""
+        return max(1, len(field.shape_names))
+
+    def words(self, arrays: Mapping[str, np.ndarray], lanes: int | None = None, lane: int | None = None) -> np.ndarray:
+        """The table for these arrays; constants start at zero.
+
+        lanes: real fields have one more, last axis of that size. lane: the table sees only that lane.
+        """
+        out = np.zeros(self.size, np.int64)
+        for key, field in self.fields.items():
+            a = arrays[key]
+            if not a.flags.c_contiguous:
+                raise ValueError(f"{self.name}.{key} is not contiguous")
+            pointer, shape = a.ctypes.data, a.shape
+            if lanes is not None and field.dtype == REAL:
+                shape = a.shape[:-1]
+                pointer += 0 if lane is None else lane * a.itemsize
+            word = self.word[key]
+            out[word : word + 1 + len(shape)] = (pointer, *shape)
+        return out
+
+
+def allocate(
+    fields: Mapping[str, Field], sizes: Mapping[str, int], lanes: int | None = None, real: type | str = np.float64
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """One zeroed, aligned buffer and a view into it for every field; real fields get a last axis of `lanes`."""
+    shapes, offsets, end = {}, {}, 0
+    for key, field in fields.items():
+        dtype = np.dtype(real if field.dtype == REAL else field.dtype)
+        shape = field.shape(sizes) or (1,)
+        if lanes is not None and field.dtype == REAL:
+            shape = (*shape, lanes)
+        shapes[key], offsets[key] = (shape, dtype), end
+        n = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        end += -(-n // ALIGNMENT) * ALIGNMENT
+    raw = np.zeros(end + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    buffer = raw[start : start + end]
+    views = {
+        key: np.ndarray(shape, dtype, buffer=buffer, offset=offsets[key]) for key, (shape, dtype) in shapes.items()
+    }
+    return buffer, views
+
+
+def checked(value: Any, shape: tuple[int, ...], dtype: str | np.dtype, where: str, finite: bool = True) -> np.ndarray:
+    """The value as an array fit for a field, or a clear error: one number may stand for all entries."""
+    dtype = np.dtype(dtype)
+    try:
+        a = np.asarray(value)
+    except ValueError as error:  # ragged nested lists
+        raise ValueError(f"{where}: not a regular array ({error})") from None
+    if a.dtype.kind not in "fiub" or (a.dtype.kind == "b") != (dtype.kind == "b") and a.dtype.kind == "b":
+        raise TypeError(f"{where}: expected {_kind(dtype)}, got {_describe(value, a)}")
+    if a.ndim and a.shape != shape:
+        raise ValueError(f"{where}: expected shape {shape}, got {a.shape}")
+    if finite and a.dtype.kind == "f" and not np.isfinite(a).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
+        raise ValueError(f"{where}: {a[at]} at index {at if len(at) != 1 else at[0]}" if at else f"{where}: {a}")
+    if dtype.kind in "iu":
+        if a.dtype.kind == "f" and not (a == np.rint(a)).all():
+            raise TypeError(f"{where}: expected whole numbers, got {_describe(value, a)}")
+        limits = np.iinfo(dtype)
+        if a.size and (a.min() < limits.min or a.max() > limits.max):
+            raise ValueError(f"{where}: a value does not fit {dtype}")
+    if dtype.kind == "b" and a.dtype.kind != "b" and not np.isin(a, (0, 1)).all():
+        raise ValueError(f"{where}: expected flags (true or false), got {_describe(value, a)}")
+    return a.astype(dtype)
+
+
+def _kind(dtype: np.dtype) -> str:
+    return {"f": "numbers", "i": "whole numbers", "u": "whole numbers", "b": "flags"}[dtype.kind]
+
+
+def _describe(value: Any, a: np.ndarray) -> str:
+    return repr(value) if a.ndim == 0 and len(repr(value)) < 60 else f"an array of {a.dtype}"
+
+
+class FieldHolder:
+    """Base of Model and Data: fields are attributes that hold views; assigning copies, after a check."""
+
+    _label = "object"
+    _declared: Mapping[str, Field] = {}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = self._declared.get(name)
+        if field is None:
+            raise AttributeError(f"{self._label} has no field {name!r}")
+        assign(self.__dict__[name], field, value, f"{self._label}.{name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self._label}.{name} cannot be deleted")
+
+    def _fields(self) -> Iterator[tuple[Field, np.ndarray]]:
+        for name, field in self._declared.items():
+            yield field, self.__dict__[name]
+
+
+def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
+    """Copy a checked value into a field, or into some rows of it."""
+    if not field.writable or not target.flags.writeable:
+        raise AttributeError(f"{where} is read-only: it is set by {field.stage!r}")
+    target[...] = checked(value, target.shape, field.dtype, where, finite=field.dtype != FLAG)

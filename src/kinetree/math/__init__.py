@@ -1,0 +1,1 @@
+"""Small algebra on tuples of scalars: vectors, quaternions, rotation matrices and spatial vectors."""

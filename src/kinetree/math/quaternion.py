@@ -1,0 +1,77 @@
+"""Unit quaternions (w, x, y, z) as tuples of scalars. MuJoCo's mju_mulQuat, mju_quat2Mat, mju_normalize4, ..."""
+
+from ..kernel import kernel
+from ..kernel.ops import absolute, cos, needs, not_, sin, sqrt, where
+
+MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL: below this a length counts as zero
+
+
+@kernel
+def get4(field, i):
+    """Row i of a field with four columns."""
+    return field[i, 0], field[i, 1], field[i, 2], field[i, 3]
+
+
+@kernel
+def set4(field, i, q):
+    """Write row i of a field with four columns."""
+    field[i, 0] = q[0]
+    field[i, 1] = q[1]
+    field[i, 2] = q[2]
+    field[i, 3] = q[3]
+
+
+@kernel
+def mul_quat(a, b):
+    """The rotation b followed by a."""
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+
+
+@kernel
+def normalize4(q):
+    """The unit quaternion along q; no rotation where q has no length."""
+    square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    if needs(not_(absolute(square - 1.0) <= 2.0 * MIN_VALUE)):  # almost never: the root stays off the critical path
+        tiny = square < MIN_VALUE * MIN_VALUE
+        s = 1.0 / sqrt(where(tiny, 1.0, square))
+        q = where(tiny, 1.0, q[0] * s), where(tiny, 0.0, q[1] * s), where(tiny, 0.0, q[2] * s), where(tiny, 0.0, q[3] * s)
+    return q
+
+
+@kernel
+def axis_angle(axis, angle):
+    """The rotation by an angle [rad] about a unit axis."""
+    half = 0.5 * angle
+    s = sin(half)
+    return cos(half), axis[0] * s, axis[1] * s, axis[2] * s
+
+
+@kernel
+def rotate(q, v):
+    """The vector v turned by the unit quaternion q."""
+    t0 = q[0] * v[0] + q[2] * v[2] - q[3] * v[1]
+    t1 = q[0] * v[1] + q[3] * v[0] - q[1] * v[2]
+    t2 = q[0] * v[2] + q[1] * v[1] - q[2] * v[0]
+    return (
+        v[0] + 2.0 * (q[2] * t2 - q[3] * t1),
+        v[1] + 2.0 * (q[3] * t0 - q[1] * t2),
+        v[2] + 2.0 * (q[1] * t1 - q[2] * t0),
+    )
+
+
+@kernel
+def to_matrix(q):
+    """The rotation matrix of a unit quaternion, row by row."""
+    ww, xx, yy, zz = q[0] * q[0], q[1] * q[1], q[2] * q[2], q[3] * q[3]
+    xy, xz, yz = q[1] * q[2], q[1] * q[3], q[2] * q[3]
+    wx, wy, wz = q[0] * q[1], q[0] * q[2], q[0] * q[3]
+    return (
+        ww + xx - yy - zz, 2.0 * (xy - wz), 2.0 * (xz + wy),
+        2.0 * (xy + wz), ww - xx + yy - zz, 2.0 * (yz - wx),
+        2.0 * (xz - wy), 2.0 * (yz + wx), ww - xx - yy + zz,
+    )  # fmt: skip

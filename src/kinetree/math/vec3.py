@@ -1,0 +1,109 @@
+"""Three-dimensional vectors and 3 x 3 matrices (nine numbers, row by row) as tuples of scalars."""
+
+from ..kernel import kernel
+from ..kernel.ops import sqrt
+
+
+@kernel
+def get3(field, i):
+    """Row i of a field with three columns."""
+    return field[i, 0], field[i, 1], field[i, 2]
+
+
+@kernel
+def set3(field, i, v):
+    """Write row i of a field with three columns."""
+    field[i, 0] = v[0]
+    field[i, 1] = v[1]
+    field[i, 2] = v[2]
+
+
+@kernel
+def get9(field, i):
+    """Row i of a field with nine columns: a matrix."""
+    return (
+        field[i, 0], field[i, 1], field[i, 2], field[i, 3], field[i, 4], field[i, 5], field[i, 6], field[i, 7],
+        field[i, 8],
+    )  # fmt: skip
+
+
+@kernel
+def set9(field, i, a):
+    """Write row i of a field with nine columns."""
+    field[i, 0] = a[0]
+    field[i, 1] = a[1]
+    field[i, 2] = a[2]
+    field[i, 3] = a[3]
+    field[i, 4] = a[4]
+    field[i, 5] = a[5]
+    field[i, 6] = a[6]
+    field[i, 7] = a[7]
+    field[i, 8] = a[8]
+
+
+@kernel
+def add(a, b):
+    """a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@kernel
+def sub(a, b):
+    """a - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@kernel
+def scale(a, s):
+    """a times a scalar."""
+    return a[0] * s, a[1] * s, a[2] * s
+
+
+@kernel
+def add_scaled(a, b, s):
+    """a + s b."""
+    return a[0] + b[0] * s, a[1] + b[1] * s, a[2] + b[2] * s
+
+
+@kernel
+def dot(a, b):
+    """Inner product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def cross(a, b):
+    """Vector product."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@kernel
+def norm(a):
+    """Length."""
+    return sqrt(dot(a, a))
+
+
+@kernel
+def mul_mat_vec(a, v):
+    """Matrix times vector."""
+    return (
+        a[0] * v[0] + a[1] * v[1] + a[2] * v[2],
+        a[3] * v[0] + a[4] * v[1] + a[5] * v[2],
+        a[6] * v[0] + a[7] * v[1] + a[8] * v[2],
+    )
+
+
+@kernel
+def mul_mat_t_vec(a, v):
+    """Transposed matrix times vector."""
+    return (
+        a[0] * v[0] + a[3] * v[1] + a[6] * v[2],
+        a[1] * v[0] + a[4] * v[1] + a[7] * v[2],
+        a[2] * v[0] + a[5] * v[1] + a[8] * v[2],
+    )
+
+
+@kernel
+def column(a, k):
+    """Column k of a matrix."""
+    return a[k], a[3 + k], a[6 + k]

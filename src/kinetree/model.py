@@ -1,0 +1,292 @@
+"""`Model`: everything about a mechanism that does not change while it moves. MuJoCo's mjModel.
+
+The fields are declared in `model_fields.py`. Each is a NumPy array of the model's own, under MuJoCo's name. Values may be
+edited in place (then call `kt.set_const`); ids, addresses and types are read-only, because compiled code trusts them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .errors import nearest
+from .fields import REAL, Field
+from .layout import FieldHolder, Layout, assign, checked
+from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
+from .named import KINDS, Element, NamedAccess, kind_named
+from .types import Cone, DisableBit, EnableBit, Integrator, Jacobian, Solver
+
+_ALL_FIELDS = {
+    **MODEL_FIELDS,
+    **{f"opt_{name}": field for name, field in OPTION_FIELDS.items()},
+    **{f"stat_{name}": field for name, field in STATISTIC_FIELDS.items()},
+}
+_ARRAYS = {name: field for name, field in _ALL_FIELDS.items() if field.dims}
+_SCALARS = {name: field for name, field in _ALL_FIELDS.items() if not field.dims}
+
+LAYOUT = Layout(
+    "model",
+    _ARRAYS,
+    {
+        **{name: "int64" for name, _ in SIZES},
+        **{name: "float64" if field.dtype == REAL else "int64" for name, field in _SCALARS.items()},
+    },
+)
+
+_KNOWN_SIZES: dict[tuple[int, ...], Mapping[str, int]] = {}
+
+
+def shared_sizes(sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """One mapping for all models of the same sizes, so that a Data can tell at once whether it fits."""
+    key = tuple(sizes[name] for name, _ in SIZES)
+    return _KNOWN_SIZES.setdefault(key, MappingProxyType(dict(zip((name for name, _ in SIZES), key, strict=True))))
+
+
+OPTION_CHOICES: dict[str, Any] = {"integrator": Integrator, "cone": Cone, "jacobian": Jacobian, "solver": Solver}
+OPTION_BITS: dict[str, int] = {
+    "disableflags": sum(DisableBit), "enableflags": sum(EnableBit), "disableactuator": 2**31 - 1,
+}  # fmt: skip
+
+
+class Parameters:
+    """`model.opt` and `model.stat`: numbers stored beside the model's table, checked when assigned."""
+
+    __slots__ = ("_declared", "_model", "_prefix")
+
+    def __init__(self, model: Model, prefix: str, declared: Mapping[str, Field]):
+        object.__setattr__(self, "_model", model)
+        object.__setattr__(self, "_prefix", prefix)
+        object.__setattr__(self, "_declared", declared)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._declared:
+            raise AttributeError(f"{self._prefix} has no {name!r}: {nearest(name, self._declared)}")
+        key = f"{self._prefix}_{name}"
+        return self._model._arrays[key] if self._declared[name].dims else self._model._constant(key)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._declared:
+            raise AttributeError(f"{self._prefix} has no {name!r}: {nearest(name, self._declared)}")
+        field, key, where = self._declared[name], f"{self._prefix}_{name}", f"{self._prefix}.{name}"
+        a = checked(value, field.shape({}), field.dtype, where)
+        if field.dims:
+            self._model._arrays[key][...] = a
+            return
+        if a.ndim:
+            raise ValueError(f"{where}: expected one number, got shape {a.shape}")
+        _check_option(name, a.item(), where)
+        self._model._set_constant(key, a.item())
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._declared)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{self._prefix}.{name} = {getattr(self, name)}" for name in self._declared)
+
+
+def _check_option(name: str, value: float, where: str) -> None:
+    if name == "timestep" and value <= 0:
+        raise ValueError(f"{where}: the time step must be positive, got {value}")
+    if name in OPTION_CHOICES and value not in list(OPTION_CHOICES[name]):
+        choices = ", ".join(f"{c.name}={c.value}" for c in OPTION_CHOICES[name])
+        raise ValueError(f"{where}: {value} is none of {choices}")
+    if name in OPTION_BITS and (value < 0 or int(value) & ~OPTION_BITS[name]):
+        raise ValueError(f"{where}: {value:#x} sets a bit that does not exist")
+    if name.endswith(("iterations", "initpoints", "tolerance")) and value < 0:
+        raise ValueError(f"{where}: must not be negative, got {value}")
+
+
+class Model(NamedAccess, FieldHolder):
+    """A compiled mechanism. Made by `kt.load`; `kt.Data(model)` holds what moves."""
+
+    _label = "model"
+    _declared = MODEL_FIELDS
+    _derive: ClassVar[Callable[[Model], None]]  # set by kinetree.io: recomputes the derived constants
+
+    def __init__(self, sizes: Mapping[str, int], arrays: Mapping[str, Any], constants: Mapping[str, float],
+                 names: Mapping[str, list[str]], title: str, source: Any):  # fmt: skip
+        own = self.__dict__
+        own["sizes"] = shared_sizes(sizes)
+        own["title"] = title
+        own["_names"] = {kind: tuple(names[kind]) for kind in KINDS}
+        own["_ids"] = {kind: {n: i for i, n in enumerate(names[kind]) if n} for kind in KINDS}
+        own["_source"] = source
+        own["_arrays"] = {
+            name: np.array(arrays[name], field.dtype, order="C").reshape(field.shape(own["sizes"]))
+            for name, field in _ARRAYS.items()
+        }
+        own["words"] = LAYOUT.words(own["_arrays"])
+        own["address"] = own["words"].ctypes.data
+        for name, size in own["sizes"].items():
+            self._set_constant(name, size)
+        for name in _SCALARS:
+            self._set_constant(name, constants[name])
+        own["opt"] = Parameters(self, "opt", OPTION_FIELDS)
+        own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
+        for name, field in MODEL_FIELDS.items():
+            if field.dims:
+                own[name] = own["_arrays"][name].view()
+                own[name].flags.writeable = field.writable
+
+    # constants of the table
+
+    def _constant(self, key: str) -> float | int:
+        word = self.words[LAYOUT.word[key]]
+        return float(word.view(np.float64)) if LAYOUT.constants[key] == "float64" else int(word)
+
+    def _set_constant(self, key: str, value: float) -> None:
+        real = LAYOUT.constants[key] == "float64"
+        self.words[LAYOUT.word[key]] = np.float64(value).view(np.int64) if real else int(value)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if name in own.get("sizes", ()):
+            return own["sizes"][name]
+        if name in MODEL_FIELDS:
+            return self._constant(name)
+        source = own.get("_source")
+        if source is not None and not name.startswith("_") and isinstance(getattr(source, name, None), np.ndarray):
+            out = getattr(source, name).view()  # what only rendering needs stays with MuJoCo
+            out.flags.writeable = False
+            return out
+        raise AttributeError(f"model has no {name!r}: {nearest(name, [*MODEL_FIELDS, *own.get('sizes', ())])}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = MODEL_FIELDS.get(name)
+        if field is None or not field.dims:
+            what = "is read-only" if field or hasattr(self, name) else f"does not exist: {nearest(name, MODEL_FIELDS)}"
+            raise AttributeError(f"model.{name} {what}")
+        assign(self.__dict__[name], field, value, f"model.{name}")
+
+    # names
+
+    def names(self, kind: str) -> list[str]:
+        """The names of all elements of a kind ("body", "joint", ...); "" for those without one."""
+        return list(self._names[kind_named(kind)])
+
+    def name(self, kind: str, index: int) -> str:
+        """The name of one element; "" when it has none."""
+        return self._names[kind_named(kind)][self.id(kind, index)]
+
+    def id(self, kind: str, key: str | int) -> int:
+        """The id of an element given by name or id."""
+        kind = kind_named(kind)
+        if isinstance(key, str):
+            if key not in self._ids[kind]:
+                raise KeyError(f"no {kind} is called {key!r}: {nearest(key, self._ids[kind])}")
+            return self._ids[kind][key]
+        if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
+            raise TypeError(f"a {kind} is given by name or id, not by {type(key).__name__}")
+        n = len(self._names[kind])
+        if not 0 <= key < n:
+            raise IndexError(f"{kind} id {key} is outside 0..{n - 1}" if n else f"the model has no {kind}")
+        return int(key)
+
+    def _named_model(self) -> Model:
+        return self
+
+    def keyframe(self, key: str | int) -> Element:
+        """The keyframe with that name or id."""
+        return self._element("keyframe", key)
+
+    def mesh(self, key: str | int) -> Element:
+        """The mesh with that name or id."""
+        return self._element("mesh", key)
+
+    def hfield(self, key: str | int) -> Element:
+        """The height field with that name or id."""
+        return self._element("hfield", key)
+
+    def pair(self, key: str | int) -> Element:
+        """The explicit geom pair with that name or id."""
+        return self._element("pair", key)
+
+    def exclude(self, key: str | int) -> Element:
+        """The excluded body pair with that name or id."""
+        return self._element("exclude", key)
+
+    def numeric(self, key: str | int) -> Element:
+        """The custom numbers with that name or id."""
+        return self._element("numeric", key)
+
+    def tuple(self, key: str | int) -> Element:
+        """The custom tuple with that name or id."""
+        return self._element("tuple", key)
+
+    key = keyframe
+
+    # copies and exchange
+
+    def replace(self, **fields: Any) -> Model:
+        """A new model with some fields changed and the derived constants recomputed; this one stays as it is.
+
+        Options are given with their prefix: `model.replace(body_mass=masses, opt_timestep=0.001)`.
+        """
+        out = copy.copy(self)
+        for name, value in fields.items():
+            if name.startswith("opt_") and name[4:] in OPTION_FIELDS:
+                setattr(out.opt, name[4:], value)
+            elif name.startswith("stat_") and name[5:] in STATISTIC_FIELDS:
+                setattr(out.stat, name[5:], value)
+            else:
+                setattr(out, name, value)
+        Model._derive(out)
+        return out
+
+    def to_mujoco(self) -> Any:
+        """A `mujoco.MjModel` with this model's values."""
+        out = copy.deepcopy(self._source)
+        for name in MODEL_FIELDS:
+            if name in _ARRAYS:
+                _write(getattr(out, name), self._arrays[name])
+        for part, declared in (("opt", OPTION_FIELDS), ("stat", STATISTIC_FIELDS)):
+            target, own = getattr(out, part), getattr(self, part)
+            for name, field in declared.items():
+                if field.dims:
+                    _write(getattr(target, name), getattr(own, name))
+                else:
+                    setattr(target, name, getattr(own, name))
+        return out
+
+    def update_from(self, arrays: Mapping[str, Any], constants: Mapping[str, float]) -> None:
+        """Take over the values of every field, read-only ones included; sizes must agree. For `kinetree.io`."""
+        for name, array in self._arrays.items():
+            new = np.asarray(arrays[name]).reshape(array.shape)
+            array[...] = new
+        for name in _SCALARS:
+            self._set_constant(name, constants[name])
+
+    def _state(self) -> tuple:
+        constants = {name: self._constant(name) for name in _SCALARS}
+        return dict(self.sizes), self._arrays, constants, self._names, self.title, self._source
+
+    def __copy__(self) -> Model:
+        return Model(*self._state())
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple:
+        return Model, self._state()
+
+    def record(self) -> SimpleNamespace:
+        """The model for kernels that run as plain Python: every array and constant under its kernel name."""
+        constants = {name: self._constant(name) for name in LAYOUT.constants}
+        return SimpleNamespace(**constants, **self._arrays)
+
+    def __dir__(self) -> Iterator[str]:
+        return iter(sorted({*object.__dir__(self), *self.sizes, *MODEL_FIELDS}))
+
+    def __repr__(self) -> str:
+        return f"<kinetree.Model {self.title!r}: {self.nbody} bodies, {self.njnt} joints, nq {self.nq}, nv {self.nv}>"
+
+
+def _write(target: Any, value: np.ndarray) -> None:
+    if target.size:
+        target[...] = value.reshape(target.shape)
+
+

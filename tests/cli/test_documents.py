@@ -1,0 +1,48 @@
+"""The pages a newcomer reads: their code runs as it stands, and what they name exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import kinetree as kt
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", "docs/start.md"]
+ALL_PAGES = [*PAGES, "docs/cli.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
+    assert blocks, f"{page} shows no code"
+    exec(compile("\n".join(blocks), page, "exec"), {})
+
+
+def test_error_messages_are_shown_as_they_are():
+    page = (ROOT / "docs/start.md").read_text(encoding="utf-8")
+    [(call, message)] = re.findall(r">>> (.*)\n\w+Error: \"(.*)\"\n", page)
+    data = kt.Data(kt.load("double_pendulum"))
+    with pytest.raises(KeyError) as problem:
+        eval(call, {"data": data})
+    assert problem.value.args[0] == message
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_links_lead_to_files(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_architecture_names_files_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    planned = ("sensor/", "collision/", "constraint/", "solver/", "integrator/", "symbolic/")
+    named = re.findall(r"`((?:tests/)?[a-z_/]+(?:\.py|\.xml|/))`", text)
+    missing = [
+        name
+        for name in named
+        if not name.startswith(planned) and not (ROOT / name).exists() and not (ROOT / "src/kinetree" / name).exists()
+    ]
+    assert not missing and len(named) > 20

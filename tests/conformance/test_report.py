@@ -1,0 +1,197 @@
+"""The harness itself: it must fail when anything is off, and say where."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.conformance import LAYERS, check, copy_state, markdown, random_state, survey
+from kinetree.conformance.__main__ import main
+from kinetree.conformance.compare import compare
+from tests import corpora
+from tests.trees import random_tree
+
+MODELS = dict(corpora.own_models())
+JOINTS = MODELS["tests/models/joints.xml"]
+EVERYTHING = ("tests/models/cameras.xml", "tests/models/frames.xml")  # between them, no compared field is empty
+
+
+def perturbed(layer, field, change):
+    """The layers, with one field of ours changed after it was computed."""
+
+    def run(model, data):
+        layer.run(model, data)
+        change(getattr(data, field))
+
+    return [dataclasses.replace(other, run=run) if other is layer else other for other in LAYERS]
+
+
+def all_fields():
+    return [pytest.param(layer, f.name, id=f"{layer.name}-{f.name}") for layer in LAYERS for f in layer.fields]
+
+
+@pytest.mark.parametrize("layer, field", all_fields())
+def test_a_perturbed_field_is_found(layer, field):
+    """Every field is truly compared: move one number of ours by ten tolerances and the report fails on that field."""
+
+    def change(values):
+        values.reshape(-1)[-1] += 10 * layer.tolerance * max(1.0, float(np.max(np.abs(values))))
+
+    source = next(MODELS[name] for name in EVERYTHING if getattr(kt.Data(kt.load(MODELS[name])), field).size)
+    report = check(source, states=1, layers=perturbed(layer, field, change))
+    assert not report.ok
+    assert [failure.field for failure in report.failures()] == [field]
+    failure = report.failures()[0]
+    shape = getattr(kt.Data(kt.load(source)), field).shape
+    assert failure.index == tuple(n - 1 for n in shape)
+    text = str(report)
+    for part in (source.name, field, repr(failure.ours), repr(failure.theirs), "DIFFERS", "FAIL"):
+        assert part in text
+    assert failure.error == pytest.approx(10 * layer.tolerance, rel=0.1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_not_finite_is_a_failure(bad):
+    def change(values):
+        values[2, 1] = bad
+
+    report = check(JOINTS, states=1, layers=perturbed(LAYERS[0], "xpos", change))
+    (failure,) = report.failures()
+    assert (failure.field, failure.index, failure.error) == ("xpos", (2, 1), np.inf)
+    assert "not finite" in str(failure)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_agreeing_on_nan_or_infinity_is_a_failure(bad):
+    values = np.array([1.0, bad])
+    result = compare(values, values.copy(), "model", "layer", "field", 1.0)
+    assert not result.ok and result.index == (1,)
+
+
+def test_a_wrong_shape_is_a_failure():
+    result = compare(np.zeros((3, 3)), np.zeros((3, 4)), "model", "layer", "field", 1.0)
+    assert not result.ok and "(3, 3)" in str(result) and "(3, 4)" in str(result)
+
+
+def test_the_error_is_relative_to_the_largest_value_but_at_least_one():
+    ours, theirs = np.array([[1.0, 200.5], [0.0, 0.0]]), np.array([[1.0, 200.0], [0.25, 0.0]])
+    result = compare(ours, theirs, "model", "layer", "field", 1e-3)
+    assert (result.error, result.index, result.ours, result.theirs, result.ok) == (0.0025, (0, 1), 200.5, 200.0, False)
+    small = compare(np.array([0.5]), np.array([0.25]), "model", "layer", "field", 0.25)
+    assert small.error == 0.25 and small.ok
+
+
+def test_the_worst_state_is_kept():
+    calls = []
+
+    def change(values):
+        calls.append(None)
+        values[1, 0] += [1e-3, 1e-2, 1e-4][len(calls) - 1]
+
+    (failure,) = check(JOINTS, states=3, layers=perturbed(LAYERS[0], "xpos", change)).failures()
+    assert failure.state == 1 and failure.error == pytest.approx(1e-2, rel=0.9)
+
+
+def test_check_takes_what_load_takes(tmp_path):
+    xml = random_tree(3)
+    binary = tmp_path / "tree.mjb"
+    mujoco.mj_saveModel(mujoco.MjModel.from_xml_string(xml), str(binary), None)
+    sources = [xml, JOINTS, str(JOINTS), MODELS["tests/models/arm.urdf"], mujoco.MjModel.from_xml_string(xml),
+               mujoco.MjSpec.from_string(xml), binary, kt.models.names()[0]]  # fmt: skip
+    reports = [check(source, states=1) for source in sources]
+    assert all(report.ok for report in reports), "\n".join(str(report) for report in reports)
+    assert [r.model for r in reports[:4]] == ["tree3", "joints.xml", "joints.xml", "arm.urdf"]
+    assert "agrees with MuJoCo" in str(reports[0])
+
+
+def test_check_needs_a_state():
+    with pytest.raises(ValueError, match="states"):
+        check(JOINTS, states=0)
+
+
+def test_the_same_seed_gives_the_same_report():
+    assert check(JOINTS, seed=4) == check(JOINTS, seed=4)
+    assert check(JOINTS, seed=4) != check(JOINTS, seed=5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_random_states_are_within_bounds(name):
+    model = mujoco.MjModel.from_xml_path(str(MODELS[name]))
+    data = random_state(model, np.random.default_rng(0))
+    for joint in range(model.njnt):
+        value = data.joint(joint).qpos
+        if model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+            assert np.linalg.norm(value[-4:]) == pytest.approx(1.0, abs=1e-14)
+        if not model.jnt_limited[joint]:
+            continue
+        low, high = model.jnt_range[joint]
+        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
+            value = 2 * np.arccos(min(1.0, abs(value[0])))
+        assert low < value < high
+    limited = model.actuator_ctrllimited.astype(bool)
+    bounds = model.actuator_ctrlrange
+    assert np.all(data.ctrl[limited] >= bounds[limited, 0]) and np.all(data.ctrl[limited] <= bounds[limited, 1])
+    for quat in data.mocap_quat:
+        assert np.linalg.norm(quat) == pytest.approx(1.0, abs=1e-14)
+    for field in ("qvel", "qfrc_applied", "mocap_pos", "ctrl", "act"):
+        assert np.all(getattr(data, field) != 0), f"{field} has zeros"
+    assert np.all(data.xfrc_applied[1:] != 0) and not np.any(data.xfrc_applied[0])
+
+
+def test_states_are_copied_whole():
+    path = MODELS["tests/models/mocap.xml"]
+    model = mujoco.MjModel.from_xml_path(str(path))
+    theirs, ours = random_state(model, np.random.default_rng(2)), kt.Data(kt.load(path))
+    theirs.eq_active[0] = False
+    copy_state(theirs, ours)
+    spec = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+    vector = np.zeros(mujoco.mj_stateSize(model, spec))
+    mujoco.mj_getState(model, theirs, vector, spec)
+    assert np.array_equal(ours.get_state(spec), vector)
+
+
+def test_survey_and_page_record_refusals():
+    models = [("joints", JOINTS), *corpora.refused_models()]
+    outcomes = survey(models, states=1)
+    assert [outcome.ok for outcome in outcomes] == [True] + [False] * len(corpora.REFUSED)
+    page = markdown(outcomes, states=1, unloadable=[("part.xml", "a part")])
+    assert "| joints |" in page and "`part.xml`: a part" in page
+    for name, words in corpora.REFUSED.items():
+        line = next(line for line in page.splitlines() if f"`{name}`" in line)
+        assert all(word in line for word in words)
+
+
+def test_page_shows_differences(monkeypatch):
+    def change(values):
+        values[1, 0] += 1.0
+
+    monkeypatch.setattr("kinetree.conformance.report.check", lambda source, states, seed, name: check(
+        source, states, seed, name, perturbed(LAYERS[0], "xipos", change)))  # fmt: skip
+    page = markdown(survey([("joints", JOINTS)], states=1))
+    assert "0 of 1 compared models agree" in page and "xipos" in page and "FAIL joints" in page
+
+
+def test_page_in_the_repository_is_complete():
+    """docs/conformance.md is written by a run; a model or layer added since then means it must be written again."""
+    page = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
+    models = [entry.name for entry in corpora.entries()]
+    others = [name for name, _ in corpora.unloadable()] + [layer.name for layer in LAYERS]
+    missing = [name for name in [*models, *corpora.REFUSED, *others] if name not in page]
+    assert not missing, f"docs/conformance.md lacks {missing}; its first lines say how to write it again"
+    assert "## Differences" not in page
+
+
+def test_command_line(tmp_path, capsys):
+    assert main([str(JOINTS), "--states", "1"]) == 0
+    assert "joints.xml agrees with MuJoCo" in capsys.readouterr().out
+    corpus, page = tmp_path / "corpus.py", tmp_path / "docs" / "page.md"
+    corpus.write_text(f"def corpus():\n    return [('mine', {str(JOINTS)!r})]\n\ndef unloadable():\n    return []\n")
+    assert main(["--corpus", str(corpus), "--output", str(page), "--states", "1"]) == 0
+    assert "| mine |" in page.read_text()
+    with pytest.raises(SystemExit):
+        main([])

@@ -1,0 +1,14 @@
+"""Shared by all tests."""
+
+from __future__ import annotations
+
+import mujoco
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_mujoco():
+    """Models of the corpora set off deprecation warnings of MuJoCo's compiler; here they are only noise."""
+    mujoco.set_mju_user_warning(lambda message: None)
+    yield
+    mujoco.set_mju_user_warning(None)
