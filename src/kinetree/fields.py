@@ -57,7 +57,9 @@ class Field:
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape for a model with these sizes; a scalar is one number."""
         return tuple(
-            math.prod(int(n) if n.isdigit() else CONSTANT_DIMS[n] if n in CONSTANT_DIMS else sizes[n] for n in dim.split("*"))
+            math.prod(
+                int(n) if n.isdigit() else CONSTANT_DIMS[n] if n in CONSTANT_DIMS else sizes[n] for n in dim.split("*")
+            )
             for dim in self.shape_names
         )
 

@@ -80,5 +80,3 @@ def lanes_of(model: Model, worlds: Sequence[Data], dtype: str = "float64") -> La
     for lane, data in enumerate(worlds):
         out.load(lane, data)
     return out
-
-

@@ -49,3 +49,7 @@ TRAJECTORY_SMOOTH = 1e-8
 
 TRAJECTORY_CONTACT = 1e-4
 """Contacts that open and close a step earlier or later separate two runs much faster."""
+
+MACHINES = {"float64": 1e-13, "float32": 2e-5}
+"""The same kernel on another machine: fused multiply-adds may fall differently, and single precision has seven digits,
+of which a chain of poses loses one or two."""

@@ -145,6 +145,10 @@ def kinematics(m, d):
         set9(d.xmat, b, mat)
         place_inertia(m, d, b, pos, quat, mat)
     for g in range(m.ngeom):
-        place(d, m.geom_bodyid[g], m.geom_sameframe[g], m.geom_pos, m.geom_quat, d.geom_xpos, d.geom_xquat, d.geom_xmat, g)
+        place(
+            d, m.geom_bodyid[g], m.geom_sameframe[g], m.geom_pos, m.geom_quat, d.geom_xpos, d.geom_xquat, d.geom_xmat, g
+        )
     for s in range(m.nsite):
-        place(d, m.site_bodyid[s], m.site_sameframe[s], m.site_pos, m.site_quat, d.site_xpos, d.site_xquat, d.site_xmat, s)
+        place(
+            d, m.site_bodyid[s], m.site_sameframe[s], m.site_pos, m.site_quat, d.site_xpos, d.site_xquat, d.site_xmat, s
+        )

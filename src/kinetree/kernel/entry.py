@@ -51,7 +51,8 @@ def compiled(kernel, machine):
         scope["as_view"] = _caster(view.data_type)
         text, handles = LANE_BY_LANE, [*handles, view.data_type]
     mark = stamp(kernel, *handles)
-    name = f"{kernel.py_func.__name__}_{mark[:16]}"  # cached code is found by symbol: two machines must not share a name
+    # Cached code is found by its symbol: without the mark, two machines loaded from the cache would share a name.
+    name = f"{kernel.py_func.__name__}_{mark[:16]}"
     exec(compile(text.format(name=name, width=machine.width), "<kinetree>", "exec"), scope)
     run = scope[name]
     run.__module__ = __name__

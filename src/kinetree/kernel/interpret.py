@@ -39,5 +39,3 @@ def interpret(kernel, m, d):
     if not isinstance(m, SimpleNamespace) or not isinstance(d, SimpleNamespace):
         raise TypeError("interpret runs on records: use symbolic_record(model) and symbolic_record(data)")
     plain(kernel)(m, d)
-
-

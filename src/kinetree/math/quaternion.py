@@ -39,7 +39,8 @@ def normalize4(q):
     if needs(not_(absolute(square - 1.0) <= 2.0 * MIN_VALUE)):  # almost never: the root stays off the critical path
         tiny = square < MIN_VALUE * MIN_VALUE
         s = 1.0 / sqrt(where(tiny, 1.0, square))
-        q = where(tiny, 1.0, q[0] * s), where(tiny, 0.0, q[1] * s), where(tiny, 0.0, q[2] * s), where(tiny, 0.0, q[3] * s)
+        s = where(tiny, 0.0, s)
+        q = where(tiny, 1.0, q[0] * s), q[1] * s, q[2] * s, q[3] * s
     return q
 
 

@@ -1,0 +1,164 @@
+"""The cache on disk: another process finds the code, an edit anywhere is noticed, machines do not mix."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kinetree.kernel import kernel
+from kinetree.kernel.cache import cache_folder, describe, reach, stamp
+
+
+def run(code, folder, **environment):
+    """Run code in another process with its own cache folder; what it printed."""
+    env = {**os.environ, "KINETREE_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder), **environment}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+USE_ALL_MACHINES = """
+    import numpy as np
+    import kinetree as kt
+    from kinetree.batch.lanes import LaneData
+    from kinetree.kernel import compiled, float_machine, machine
+    from kinetree.kernel.entry import from_cache
+    model = kt.load("double_pendulum")
+    lanes = LaneData(model)
+    lanes.run(kt.fwd_position)                 # lanes first: a float stage must not pick up their code
+    data = kt.Data(model)
+    data.qpos[:] = 0.3
+    kt.fwd_position(model, data)
+    stages = (kt.kinematics, kt.com_pos, kt.camlight, kt.fwd_position)
+    entries = [compiled(s.kernel, m) for s in stages for m in (float_machine(), machine())]
+    print(all(map(from_cache, entries)), repr(float(data.subtree_com.sum())))
+"""
+
+
+def test_second_process_takes_everything_from_the_cache(tmp_path):
+    first, second = run(USE_ALL_MACHINES, tmp_path), run(USE_ALL_MACHINES, tmp_path)
+    assert first[0] == "False"
+    assert second[0] == "True"
+    assert first[1] == second[1]
+
+
+EDITED = {
+    "helper.py": """
+        from kinetree.kernel import kernel
+        SHIFT = {shift}
+        @kernel
+        def helper(x):
+            return x + SHIFT
+    """,
+    "user.py": """
+        import helper
+        from kinetree.kernel import stage
+        @stage
+        def shifted(m, d):
+            d.time[0] = helper.helper(d.time[0])
+    """,
+}
+USE = """
+    import kinetree as kt
+    import user
+    from kinetree.kernel import compiled, float_machine
+    from kinetree.kernel.entry import from_cache
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    user.shifted(model, data)
+    print(data.time, from_cache(compiled(user.shifted.kernel, float_machine())))
+"""
+
+
+def write(folder, shift):
+    for name, text in EDITED.items():
+        (folder / name).write_text(textwrap.dedent(text.format(shift=shift)))
+
+
+def test_an_edit_in_another_file_is_noticed(tmp_path):
+    write(tmp_path, 1.0)
+    assert run(USE, tmp_path) == ["1.0", "False"]
+    assert run(USE, tmp_path) == ["1.0", "True"]
+    write(tmp_path, 2.5)
+    assert run(USE, tmp_path) == ["2.5", "False"]
+    write(tmp_path, 1.0)
+    assert run(USE, tmp_path) == ["1.0", "True"]  # versions live side by side
+
+
+@kernel
+def inner(x):
+    return 2.0 * x
+
+
+@kernel
+def outer(x):
+    return inner(x) + 1.0
+
+
+class Handle:
+    name = "handle"
+
+
+def test_stamp_covers_callees_and_handles():
+    digests, stages = reach(outer)
+    assert len(digests) == 2 and not stages
+    assert describe(inner)[0] in digests
+    other = Handle()
+    other.name = "another"
+    assert stamp(outer, Handle()) == stamp(outer, Handle())
+    assert stamp(outer, Handle()) != stamp(outer, other)
+    assert stamp(outer, Handle()) != stamp(inner, Handle())
+
+
+def test_folder_falls_back_when_it_cannot_be_written(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("KINETREE_CACHE", str(blocked / "below"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert Path(cache_folder()) == tmp_path / "xdg" / "kinetree"
+
+
+@pytest.mark.parametrize("switch", ["KINETREE_JIT", "KINETREE_BOUNDS"])
+def test_switches(switch, tmp_path):
+    """Uncompiled and bounds-checked runs give the same numbers; the switch is really on."""
+    code = """
+        import numpy as np
+        import kinetree as kt
+        from kinetree.kernel import BOUNDS, JIT
+        model = kt.load("arm")
+        data = kt.Data(model)
+        data.qpos[:] = 0.1
+        kt.fwd_position(model, data)
+        print(JIT, BOUNDS, round(float(data.subtree_com.sum()), 12), round(float(data.cdof.sum()), 12))
+    """
+    usual = run(code, tmp_path)
+    switched = run(code, tmp_path, **{switch: "0" if switch == "KINETREE_JIT" else "1"})
+    assert usual[:2] == ["True", "False"]
+    assert switched[:2] == (["False", "False"] if switch == "KINETREE_JIT" else ["True", "True"])
+    assert usual[2:] == switched[2:]
+
+
+def test_bounds_checks_catch_minus_one(tmp_path):
+    code = """
+        import kinetree as kt
+        from kinetree.kernel import compiled, float_machine, kernel
+
+        @kernel
+        def outside(m, d):
+            d.xpos[-1, 0] = 1.0
+
+        model = kt.load("arm")
+        data = kt.Data(model)
+        try:
+            compiled(outside, float_machine())(model.address, data.address)
+        except IndexError as error:
+            print("caught", error)
+    """
+    (tmp_path / "outside.py").write_text(textwrap.dedent(code))
+    out = run("import outside", tmp_path, KINETREE_BOUNDS="1")
+    assert out[:1] == ["caught"] and "bounds" in out

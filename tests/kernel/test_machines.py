@@ -1,0 +1,131 @@
+"""Every stage runs from the same source on floats, strict reals, SIMD lanes, plain Python and symbols, with one result."""
+
+from __future__ import annotations
+
+import functools
+
+import casadi
+import mujoco
+import numpy as np
+import pytest
+from tests.corpora import own_models
+from tests.trees import random_tree
+
+import kinetree as kt
+from kinetree.batch.lanes import lanes_of
+from kinetree.conformance.states import random_state
+from kinetree.conformance.tolerances import MACHINES
+from kinetree.data_fields import DATA_FIELDS
+from kinetree.fields import REAL
+from kinetree.kernel import STAGES, interpret, symbolic_record
+
+LANES = {"8 x float64": ("float64", 8), "4 x float64": ("float64", 4), "1 x float64": ("float64", 1),
+         "16 x float32": ("float32", 16), "1 x float32": ("float32", 1)}  # fmt: skip
+NAMES = ("joints", "cameras", "mocap", "massless", "frames", "humanoid")
+SOURCES = {path.stem: path for _, path in own_models() if path.stem in NAMES}
+SOURCES |= {f"tree{seed}": random_tree(seed, nbody=8) for seed in (1, 2)}
+REALS = [name for name, field in DATA_FIELDS.items() if field.dtype == REAL]
+
+
+@functools.cache
+def load(name):
+    return kt.load(SOURCES[name])
+
+
+def world(model, seed):
+    """A Data in a seeded random state, with the fields that each stage needs already computed."""
+    mj = model.to_mujoco()
+    theirs = mujoco.MjData(mj)
+    random_state(mj, np.random.default_rng(seed), theirs)
+    data = kt.Data(model)
+    data.qpos, data.qvel = theirs.qpos, theirs.qvel
+    data.mocap_pos, data.mocap_quat = theirs.mocap_pos, theirs.mocap_quat
+    kt.fwd_position(model, data)
+    return data
+
+
+def compare(model, got, wanted, tolerance, machine):
+    """Every real field, with model, field, index and both values in the message."""
+    for name in REALS:
+        a, b = np.asarray(got[name], float), np.asarray(wanted[name], float)
+        if a.size:
+            error = np.abs(a - b) / np.maximum(1.0, np.abs(b).max())
+            at = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
+            assert error[at] <= tolerance, f"{model.title} on {machine}: {name}{list(at)} is {a[at]}, on floats {b[at]}"
+
+
+@pytest.mark.parametrize("model_name", SOURCES)
+@pytest.mark.parametrize("machine", LANES)
+@pytest.mark.parametrize("stage", STAGES, ids=lambda s: s.__name__)
+def test_lanes_equal_floats(stage, machine, model_name):
+    model = load(model_name)
+    dtype, width = LANES[machine]
+    worlds = [world(model, seed) for seed in range(width)]
+    lanes = lanes_of(model, worlds, dtype)
+    lanes.run(stage)
+    out = kt.Data(model)
+    for lane, data in enumerate(worlds):
+        stage(model, data)
+        lanes.store(lane, out)
+        compare(model, out._arrays, data._arrays, MACHINES[dtype], machine)
+
+
+@pytest.mark.parametrize("model_name", SOURCES)
+@pytest.mark.parametrize("stage", STAGES, ids=lambda s: s.__name__)
+def test_plain_python_equals_floats(stage, model_name):
+    model = load(model_name)
+    compiled, plain = world(model, 5), world(model, 5)
+    stage(model, compiled)
+    interpret(stage, model.record(), plain.record())
+    compare(model, plain._arrays, compiled._arrays, MACHINES["float64"], "plain Python")
+
+
+@pytest.mark.parametrize("model_name", SOURCES)
+@pytest.mark.parametrize("stage", STAGES, ids=lambda s: s.__name__)
+def test_symbols_equal_floats(stage, model_name):
+    model = load(model_name)
+    data = world(model, 7)
+    inputs = {name: casadi.SX.sym(name, getattr(data, name).size) for name in ("qpos", "mocap_pos", "mocap_quat")}
+    record = symbolic_record(data, **inputs)
+    interpret(stage, symbolic_record(model), record)
+    fields = {name: casadi.vertcat(*getattr(record, name).ravel()) for name in REALS if getattr(record, name).size}
+    function = casadi.Function("stage", list(inputs.values()), list(fields.values()))
+    values = function(*(getattr(data, name).ravel() for name in inputs))
+    stage(model, data)
+    got = {name: np.asarray(v).reshape(data._arrays[name].shape) for name, v in zip(fields, values, strict=True)}
+    empty = {name: data._arrays[name] for name in REALS if name not in got}
+    compare(model, {**got, **empty}, data._arrays, MACHINES["float64"], "symbols")
+
+
+def test_symbolic_jacobian_equals_motion_axes():
+    """The derivative of a body's position with respect to a hinge angle is the linear part of its motion axis."""
+    model = load("humanoid")
+    data = world(model, 3)
+    q = casadi.SX.sym("q", model.nq)
+    record = symbolic_record(data, qpos=q)
+    interpret(kt.fwd_position, symbolic_record(model), record)
+    for j in np.flatnonzero(model.jnt_type == kt.JointType.HINGE):
+        body, a, v = model.jnt_bodyid[j], model.jnt_qposadr[j], model.jnt_dofadr[j]
+        position = casadi.vertcat(*record.xpos[body])
+        slope = casadi.Function("slope", [q], [casadi.jacobian(position, q[int(a)])])(data.qpos)
+        np.testing.assert_allclose(np.asarray(slope).ravel(), data.cdof[v, 3:], atol=1e-12, err_msg=model.name("joint", j))
+
+
+def test_a_symbol_stands_for_a_model_parameter():
+    """Masses as symbols: the derivative of the total mass is one for every body."""
+    model = load("humanoid")
+    masses = casadi.SX.sym("mass", model.nbody)
+    record = symbolic_record(kt.Data(model))
+    interpret(kt.fwd_position, symbolic_record(model, body_mass=masses), record)
+    slope = casadi.jacobian(record.subtree_mass[0], masses)
+    np.testing.assert_array_equal(np.asarray(casadi.Function("f", [masses], [slope])(model.body_mass)), 1.0)
+
+
+def test_symbols_of_the_wrong_size_or_name_are_refused():
+    data = kt.Data(load("humanoid"))
+    with pytest.raises(ValueError, match="qpos: expected"):
+        symbolic_record(data, qpos=casadi.SX.sym("q", 3))
+    with pytest.raises(KeyError, match="qpso"):
+        symbolic_record(data, qpso=casadi.SX.sym("q", 3))
+    with pytest.raises(TypeError, match="records"):
+        interpret(kt.kinematics, data.model, data)

@@ -1,0 +1,118 @@
+"""Stages: public functions of (model, data), calls through the table, kernels that run lane by lane."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.batch.lanes import LaneData
+from kinetree.kernel import STAGES, compiled, float_machine, kernel, machine, stage
+
+
+@kernel(scalar=True)
+def first_root(m, d):
+    """Branches on a value: Newton's iteration for a square root, a different count in each world."""
+    x = d.qpos[0]
+    y = x
+    steps = 0.0
+    while y * y - x > 1e-12 or x - y * y > 1e-12:
+        y = 0.5 * (y + x / y)
+        steps += 1.0
+    d.qvel[0] = y
+    d.qacc[0] = steps
+
+
+@pytest.mark.parametrize("dtype", ["float64"])
+def test_scalar_kernels_run_lane_by_lane(dtype):
+    model = kt.load("cartpole")
+    lanes = LaneData(model, 8, dtype)
+    values = np.array([0.25, 1.0, 2.0, 3.0, 50.0, 1e3, 1e4, 0.01])
+    lanes.qpos[0] = values
+    compiled(first_root, lanes.machine)(model.address, lanes.address)
+    np.testing.assert_allclose(lanes.qvel[0], np.sqrt(values), rtol=1e-9)
+    assert len(set(lanes.qacc[0])) > 3  # worlds took different counts
+
+
+def test_a_stage_is_an_ordinary_function():
+    assert inspect.signature(kt.kinematics).parameters.keys() == {"model", "data"}
+    assert kt.kinematics.__name__ == "kinematics"
+    assert "mj_kinematics" in kt.kinematics.__doc__
+
+
+def test_every_stage_says_what_it_does_and_is_public():
+    for s in STAGES:
+        if s.__module__.startswith("kinetree."):
+            assert getattr(kt, s.__name__) is s
+            assert s.__doc__ and "MuJoCo" in s.__doc__, s.__name__
+
+
+@stage
+def double_time(m, d):
+    """For the tests."""
+    d.time[0] = 2.0 * d.time[0]
+
+
+@stage
+def quadruple_time(m, d):
+    """Calls another stage twice, through the table."""
+    double_time(m, d)
+    double_time(m, d)
+
+
+def test_stages_call_each_other_through_the_table():
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    data.time = 1.5
+    quadruple_time(model, data)
+    assert data.time == 6.0
+    assert float_machine().stages[double_time.stage_index] != 0
+    lanes = LaneData(model)
+    lanes.time[0] = np.arange(8)
+    lanes.run(quadruple_time)
+    np.testing.assert_array_equal(lanes.time[0], 4.0 * np.arange(8))
+
+
+def test_threads_run_stages_at_the_same_time():
+    """Compiled code releases the interpreter lock, and worlds do not disturb each other."""
+    model = kt.load("humanoid")
+    rng = np.random.default_rng(0)
+    states = [model.qpos0 + 0.1 * rng.normal(size=model.nq) for _ in range(4)]
+    wanted = []
+    for q in states:
+        data = kt.Data(model)
+        data.qpos = q
+        kt.fwd_position(model, data)
+        wanted.append(data.xpos.copy())
+    worlds = [kt.Data(model) for _ in states]
+
+    def work(data, q):
+        for _ in range(200):
+            data.qpos = q
+            kt.fwd_position(model, data)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(worlds, states, strict=True)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for data, xpos in zip(worlds, wanted, strict=True):
+        np.testing.assert_array_equal(data.xpos, xpos)
+
+
+@pytest.mark.parametrize("dtype, width", [("float16", 8), ("float64", 3), ("float64", 0), ("float64", 2.0)])
+def test_lanes_of_other_kinds_are_refused(dtype, width):
+    with pytest.raises(ValueError, match="power of two"):
+        machine(dtype, width)
+
+
+def test_another_model_of_the_same_sizes_may_use_the_data():
+    """Editing masses gives a new model; its data may stay."""
+    model = kt.load("arm")
+    data = kt.Data(model)
+    heavy = model.replace(body_mass=2.0 * model.body_mass)
+    kt.fwd_position(heavy, data)
+    np.testing.assert_allclose(data.subtree_mass[0], 2.0 * model.body_mass.sum())
