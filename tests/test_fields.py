@@ -20,7 +20,14 @@ from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_
 TABLES = {
     "mjModel": MODEL_FIELDS, "mjData": DATA_FIELDS, "mjOption": OPTION_FIELDS, "mjStatistic": STATISTIC_FIELDS,
 }  # fmt: skip
-OWN_FIELDS = {"subtree_mass", "half_sin", "half_cos"}  # kinetree's, not MuJoCo's
+OWN_FIELDS = {
+    "subtree_mass", "half_sin", "half_cos", "body_acc", "body_frc", "step_acc", "step_act_dot", "steps_left", "saved_acc",
+    "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias",
+    "rk_qpos", "rk_qvel", "rk_act", "rk_time", "rk_vel", "rk_acc", "rk_act_dot", "rk_step", "rk_ten_length", "rk_ten_J",
+    "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
+    "wrap_touch", "wrap_point",
+    "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own",
+}  # fmt: skip  # kinetree's, not MuJoCo's
 SIZE_NAMES = [name for name, _ in SIZES]
 
 # What MuJoCo has and kinetree does not, by reason. A field that a new MuJoCo adds is in no list, and fails the test.
@@ -99,7 +106,7 @@ DATA_STAGES = {
     "user", "kinematics", "com_pos", "camlight", "tendon", "transmission", "crb", "make_m", "factor_m", "fwd_velocity",
     "com_vel", "rne", "passive", "subtree_vel", "energy_pos", "energy_vel", "fwd_actuation", "fwd_acceleration",
     "fwd_constraint", "euler", "implicit", "inverse", "compare_fwd_inv", "rne_post_constraint", "sensor", "sleep",
-    "update_sleep",
+    "update_sleep", "integrator", "rk4", "step", "aba",
 }  # fmt: skip
 
 # A model in which no size is zero but the two that a file sets by hand.

@@ -1,21 +1,67 @@
 """kinetree: articulated rigid-body dynamics, MuJoCo's physics from one readable Python source.
 
-    import kinetree as kt
-
-    model = kt.load("humanoid")
-    data = kt.Data(model)
-    kt.fwd_position(model, data)
-    print(data.body("torso").xpos)
+>>> import kinetree as kt
+>>> model = kt.load("humanoid")
+>>> data = kt.Data(model)
+>>> kt.step(model, data, nstep=100)
+>>> position = data.body("torso").xpos
 """
 
 from . import models
 from .data import Data
+from .dynamics.configuration import differentiate_pos, integrate_pos
+from .dynamics.inertia import aba, full_m, mul_m, rne, solve_m
+from .dynamics.jacobian import (
+    angmom_mat,
+    apply_ft,
+    jac,
+    jac_body,
+    jac_body_com,
+    jac_dot,
+    jac_geom,
+    jac_site,
+    jac_subtree_com,
+    local_to_global,
+    object_acceleration,
+    object_velocity,
+)
 from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
 from .model import Model
-from .pipeline import camlight, com_pos, fwd_position, kinematics
-from .types import DisableBit, EnableBit, Integrator, JointType, State
+from .pipeline import (
+    camlight,
+    com_pos,
+    com_vel,
+    crb,
+    energy_pos,
+    energy_vel,
+    factor_m,
+    fluid,
+    fwd_acceleration,
+    fwd_actuation,
+    fwd_constraint,
+    fwd_position,
+    fwd_velocity,
+    kinematics,
+    make_m,
+    passive,
+    rne_bias,
+    tendon,
+    tendon_path,
+    transmission,
+)
+from .stepping import (
+    compare_fwd_inv,
+    forward,
+    forward_skip,
+    inverse,
+    inverse_skip,
+    step,
+    step1,
+    step2,
+)
+from .types import DisableBit, EnableBit, Integrator, JointType, Stage, State
 
 __version__ = "0.1.0"
 
@@ -29,17 +75,61 @@ __all__ = [
     "ModelError",
     "ModelFileNotFoundError",
     "SimulationWarning",
+    "Stage",
     "State",
     "Trajectory",
     "UnsupportedFeatureError",
     "__version__",
+    "aba",
+    "angmom_mat",
+    "apply_ft",
     "camlight",
     "com_pos",
+    "com_vel",
+    "compare_fwd_inv",
+    "crb",
+    "differentiate_pos",
+    "energy_pos",
+    "energy_vel",
+    "factor_m",
+    "fluid",
+    "forward",
+    "forward_skip",
+    "full_m",
+    "fwd_acceleration",
+    "fwd_actuation",
+    "fwd_constraint",
     "fwd_position",
+    "fwd_velocity",
+    "integrate_pos",
+    "inverse",
+    "inverse_skip",
+    "jac",
+    "jac_body",
+    "jac_body_com",
+    "jac_dot",
+    "jac_geom",
+    "jac_site",
+    "jac_subtree_com",
     "kinematics",
     "load",
     "load_trajectory",
+    "local_to_global",
+    "make_m",
     "models",
+    "mul_m",
+    "object_acceleration",
+    "object_velocity",
+    "passive",
+    "rne",
+    "rne_bias",
     "save_trajectory",
     "set_const",
+    "solve_m",
+    "step",
+    "step1",
+    "step2",
+    "tendon",
+    "tendon_path",
+    "transmission",
 ]

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .data_fields import DATA_FIELDS, STATE_FIELDS
-from .errors import nearest
 from .fields import Field
 from .initial import write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked
@@ -43,9 +42,11 @@ class Data(NamedAccess, FieldHolder):
             raise TypeError(f"Data needs a kinetree Model, got {type(model).__name__}: use kt.load first")
         own = self.__dict__
         own["model"], own["sizes"] = model, model.sizes
-        own["buffer"], own["_arrays"] = allocate(DATA_FIELDS, model.sizes)
-        own["words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
-        own["address"] = own["words"].ctypes.data
+        own["_buffer"], own["_arrays"] = allocate(DATA_FIELDS, model.sizes)
+        own["buffer"] = own["_buffer"].view()
+        own["buffer"].flags.writeable = False
+        own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
+        own["address"] = own["_words"].ctypes.data
         for name, field in DATA_FIELDS.items():
             if field.dims:
                 own[name] = own["_arrays"][name].view()
@@ -56,16 +57,14 @@ class Data(NamedAccess, FieldHolder):
         field = DATA_FIELDS.get(name)
         if field is not None and not field.dims and "_arrays" in self.__dict__:
             return self.__dict__["_arrays"][name][0].item()
-        raise AttributeError(f"data has no {name!r}: {nearest(name, DATA_FIELDS)}")
+        raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = DATA_FIELDS.get(name)
         if field is None:
-            known = name in self.__dict__
-            raise AttributeError(f"data.{name} {'is read-only' if known else f'does not exist: {nearest(name, DATA_FIELDS)}'}")
-        if not field.dims:
-            value = checked(value, (), field.dtype, f"data.{name}")
-        assign(self._arrays[name] if not field.dims else self.__dict__[name], field, value, f"data.{name}")
+            raise AttributeError(f"data.{name} is read-only") if hasattr(self, name) else self._unknown(name)
+        target = self.__dict__[name] if field.dims else self._arrays[name].reshape(())
+        assign(target, field, value, f"data.{name}")
 
     def _named_model(self) -> Model:
         return self.model
@@ -74,7 +73,7 @@ class Data(NamedAccess, FieldHolder):
 
     def reset(self) -> None:
         """Back to the model's initial state, everything else zero. MuJoCo's mj_resetData."""
-        self.buffer[:] = 0
+        self._buffer[:] = 0
         write_initial_state(self.model, self._arrays)
 
     def reset_keyframe(self, key: str | int) -> None:
@@ -99,7 +98,7 @@ class Data(NamedAccess, FieldHolder):
     def set_state(self, state: Any, spec: int = State.INTEGRATION) -> None:
         """Write a vector that `get_state` gave for the same specification. MuJoCo's mj_setState."""
         names, n = _state_names(spec), self.state_size(spec)
-        vector = checked(state, (n,), np.float64, "state")
+        vector = checked(state, (n,), "float64", "state")
         if vector.ndim == 0:
             raise ValueError(f"state: expected shape ({n},), got one number")
         start = 0
@@ -114,7 +113,7 @@ class Data(NamedAccess, FieldHolder):
     def copy(self) -> Data:
         """A second Data of the same model, with the same contents."""
         out = Data(self.model)
-        out.buffer[:] = self.buffer
+        out._buffer[:] = self._buffer
         return out
 
     __copy__ = copy
@@ -123,7 +122,7 @@ class Data(NamedAccess, FieldHolder):
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        return _restore, (self.model, self.buffer.tobytes())
+        return _restore, (LAYOUT.fingerprint, self.model, self._buffer.tobytes())
 
     def record(self) -> SimpleNamespace:
         """The data for kernels that run as plain Python; writes go to this Data."""
@@ -136,11 +135,11 @@ class Data(NamedAccess, FieldHolder):
         return f"<kinetree.Data of {self.model.title!r} at time {self.time:g}>"
 
 
-def _restore(model: Model, contents: bytes) -> Data:
+def _restore(fingerprint: str, model: Model, contents: bytes) -> Data:
     out = Data(model)
-    if len(contents) != out.buffer.size:
+    if fingerprint != LAYOUT.fingerprint or len(contents) != out._buffer.size:
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
-    out.buffer[:] = np.frombuffer(contents, np.uint8)
+    out._buffer[:] = np.frombuffer(contents, np.uint8)
     return out
 
 

@@ -22,6 +22,12 @@ class UnsupportedFeatureError(ModelError):
         return type(self), (self.features, self.where)
 
 
+class UnknownNameError(KeyError):
+    """A name that no element has; the message suggests the nearest. Printed as it is: KeyError would quote it."""
+
+    __str__ = Exception.__str__
+
+
 class SimulationWarning(UserWarning):
     """Something went wrong numerically during a simulation, which went on."""
 

@@ -1,7 +1,7 @@
 """The state that `Data.reset` writes. MuJoCo's mj_resetData.
 
-Reads the model's qpos0, eq_active0, mocap poses, actuator and sensor history declarations; writes the state, the controls
-and the sleep lists of a zeroed Data.
+Reads the model's qpos0, eq_active0, mocap poses, rest positions, actuator and sensor history declarations; writes the state,
+the controls and the sleep lists of a zeroed Data.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .types import CtrlChart, GainType, SleepState
+from .named import QPOS_WIDTH
+from .types import CtrlChart, GainType, JointType, SleepState
 
 if TYPE_CHECKING:
     from .model import Model
@@ -20,7 +21,7 @@ FULLY_AWAKE = -(1 + 10)  # MuJoCo counts ten quiet steps upward from here before
 
 
 def write_initial_state(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
-    """Everything that is not zero after a reset."""
+    """Everything that is not zero after a reset. Trees that a model wants asleep from the start are awake here."""
     arrays["qpos"][:] = model.qpos0
     arrays["eq_active"][:] = model.eq_active0
     quaternion = (model.actuator_gaintype == GainType.SO3) & (model.actuator_ctrlspec == CtrlChart.QUAT)
@@ -29,16 +30,40 @@ def write_initial_state(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
     arrays["mocap_pos"][model.body_mocapid[mocap]] = model.body_pos[mocap]
     arrays["mocap_quat"][model.body_mocapid[mocap]] = model.body_quat[mocap]
     _everything_awake(model, arrays)
+    if model.nplastic:
+        _springs_at_rest(model, arrays["plastic"])
     if model.nhistory:
         _empty_histories(model, arrays["history"])
 
 
 def _everything_awake(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
+    """Lists of what is awake: all bodies and dofs; the world has no parent; what hangs on a mocap body is not static."""
     arrays["tree_asleep"][:] = FULLY_AWAKE
     arrays["tree_awake"][:] = 1
-    arrays["body_awake"][:] = np.where(model.body_treeid < 0, SleepState.STATIC, SleepState.AWAKE)
-    for name in ("body_awake_ind", "parent_awake_ind", "dof_awake_ind"):
-        arrays[name][:] = np.arange(arrays[name].size)
+    static = (model.body_treeid < 0) & (model.body_mocapid[model.body_rootid] < 0)
+    arrays["body_awake"][:] = np.where(static, SleepState.STATIC, SleepState.AWAKE)
+    arrays["body_awake_ind"][:] = np.arange(model.nbody)
+    arrays["parent_awake_ind"][: model.nbody - 1] = np.arange(1, model.nbody)
+    arrays["dof_awake_ind"][:] = np.arange(model.nv)
+    counts = {
+        "ntree_awake": model.ntree,
+        "nbody_awake": model.nbody,
+        "nparent_awake": model.nbody - 1,
+        "nv_awake": model.nv,
+    }
+    for name, count in counts.items():
+        arrays[name][0] = count
+
+
+def _springs_at_rest(model: Model, plastic: np.ndarray) -> None:
+    """Rest positions of springs that can yield, before any did."""
+    for joint in np.flatnonzero(model.jnt_plasticadr >= 0):
+        width = QPOS_WIDTH[JointType(model.jnt_type[joint])]
+        at, source = model.jnt_plasticadr[joint], model.jnt_qposadr[joint]
+        plastic[at : at + width] = model.qpos_spring[source : source + width]
+    for tendon in np.flatnonzero(model.tendon_plasticadr >= 0):
+        at = model.tendon_plasticadr[tendon]
+        plastic[at : at + 2] = model.tendon_lengthspring[tendon]
 
 
 def _empty_histories(model: Model, history: np.ndarray) -> None:

@@ -6,12 +6,15 @@ compiled code is the same for every model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from .fields import FLAG, REAL, Field
+from .errors import nearest
+from .fields import REAL, Field
 
 ALIGNMENT = 64  # bytes: one cache line, one AVX-512 register
 
@@ -29,6 +32,8 @@ class Layout:
         for key, field in self.fields.items():
             self.word[key] = self.size
             self.size += 1 + self.ndim(field)
+        text = repr([(key, f.dims, f.dtype) for key, f in self.fields.items()] + [*self.constants.items()])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]  # tells whether saved contents still fit
 
     @staticmethod
     def ndim(field: Field) -> int:
@@ -76,29 +81,45 @@ def allocate(
     return buffer, views
 
 
-def checked(value: Any, shape: tuple[int, ...], dtype: str | np.dtype, where: str, finite: bool = True) -> np.ndarray:
+def may_be_infinite(name: str) -> bool:
+    """Whether an infinity makes sense in a field: it is a bound that never binds."""
+    return name.endswith("range")
+
+
+def checked(value: Any, shape: tuple[int, ...], dtype: DTypeLike, where: str, infinite: bool = False) -> np.ndarray:
     """The value as an array fit for a field, or a clear error: one number may stand for all entries."""
     dtype = np.dtype(dtype)
     try:
         a = np.asarray(value)
     except ValueError as error:  # ragged nested lists
         raise ValueError(f"{where}: not a regular array ({error})") from None
-    if a.dtype.kind not in "fiub" or (a.dtype.kind == "b") != (dtype.kind == "b") and a.dtype.kind == "b":
+    if a.dtype.kind not in "fiub" or (a.dtype.kind == "b" and dtype.kind != "b"):
         raise TypeError(f"{where}: expected {_kind(dtype)}, got {_describe(value, a)}")
     if a.ndim and a.shape != shape:
-        raise ValueError(f"{where}: expected shape {shape}, got {a.shape}")
-    if finite and a.dtype.kind == "f" and not np.isfinite(a).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
-        raise ValueError(f"{where}: {a[at]} at index {at if len(at) != 1 else at[0]}" if at else f"{where}: {a}")
+        wanted = f"shape {shape}, got {a.shape}" if shape else f"one number, got shape {a.shape}"
+        raise ValueError(f"{where}: expected {wanted}")
+    if a.dtype.kind == "f" and dtype.kind != "f":
+        if np.isfinite(a).all() and not (a == np.rint(a)).all():
+            raise TypeError(f"{where}: expected {_kind(dtype)}, got {_describe(value, a)}")
+    if dtype.kind in "fiu":
+        with np.errstate(over="ignore"):  # a number too large for the type becomes infinite, and is told as such
+            number = a.astype(dtype) if dtype.kind == "f" else a
+        bad = np.isnan(number) if infinite else ~np.isfinite(number)
+        if bad.any():
+            raise ValueError(f"{_entry(where, bad)} is {number[bad].flat[0]}")
     if dtype.kind in "iu":
-        if a.dtype.kind == "f" and not (a == np.rint(a)).all():
-            raise TypeError(f"{where}: expected whole numbers, got {_describe(value, a)}")
         limits = np.iinfo(dtype)
-        if a.size and (a.min() < limits.min or a.max() > limits.max):
-            raise ValueError(f"{where}: a value does not fit {dtype}")
-    if dtype.kind == "b" and a.dtype.kind != "b" and not np.isin(a, (0, 1)).all():
+        bad = (a < limits.min) | (a > limits.max)
+        if bad.any():
+            raise ValueError(f"{_entry(where, bad)} is {a[bad].flat[0]}, which does not fit {dtype}")
+    if dtype.kind == "b" and not np.isin(a, (0, 1)).all():
         raise ValueError(f"{where}: expected flags (true or false), got {_describe(value, a)}")
     return a.astype(dtype)
+
+
+def _entry(where: str, bad: np.ndarray) -> str:
+    at = ", ".join(str(int(i)) for i in np.argwhere(bad)[0])
+    return f"{where}[{at}]" if at else where
 
 
 def _kind(dtype: np.dtype) -> str:
@@ -110,27 +131,24 @@ def _describe(value: Any, a: np.ndarray) -> str:
 
 
 class FieldHolder:
-    """Base of Model and Data: fields are attributes that hold views; assigning copies, after a check."""
+    """Base of Model and Data: fields are attributes that hold views. Nothing can be deleted."""
 
     _label = "object"
     _declared: Mapping[str, Field] = {}
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        field = self._declared.get(name)
-        if field is None:
-            raise AttributeError(f"{self._label} has no field {name!r}")
-        assign(self.__dict__[name], field, value, f"{self._label}.{name}")
-
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"{self._label}.{name} cannot be deleted")
 
-    def _fields(self) -> Iterator[tuple[Field, np.ndarray]]:
-        for name, field in self._declared.items():
-            yield field, self.__dict__[name]
+    def _unknown(self, name: str) -> AttributeError:
+        """What to raise for an attribute that does not exist."""
+        if name.startswith("_"):  # asked for by copy, pickle, NumPy and others: no time for suggestions
+            return AttributeError(f"{self._label} has no {name!r}")
+        known = [n for n in dir(self) if not n.startswith("_")]
+        return AttributeError(f"{self._label} has no {name!r}: {nearest(name, known)}")
 
 
 def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
     """Copy a checked value into a field, or into some rows of it."""
     if not field.writable or not target.flags.writeable:
         raise AttributeError(f"{where} is read-only: it is set by {field.stage!r}")
-    target[...] = checked(value, target.shape, field.dtype, where, finite=field.dtype != FLAG)
+    target[...] = checked(value, target.shape, field.dtype, where, infinite=may_be_infinite(field.name))

@@ -7,13 +7,14 @@ edited in place (then call `kt.set_const`); ids, addresses and types are read-on
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .errors import nearest
+from .callbacks import Callbacks
+from .errors import UnknownNameError, UnsupportedFeatureError, nearest
 from .fields import REAL, Field
 from .layout import FieldHolder, Layout, assign, checked
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
@@ -37,13 +38,18 @@ LAYOUT = Layout(
     },
 )
 
+Pickled = tuple[Callable[..., Any], tuple[Any, ...]]  # named here: inside Model, `tuple` is a method
+
+# Sizes that are no dimension of anything; `set_const` counts some of them anew.
+COUNTS = ("ngravcomp", "nemax", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
+_DIMENSIONS = tuple(name for name, _ in SIZES if name not in COUNTS)
 _KNOWN_SIZES: dict[tuple[int, ...], Mapping[str, int]] = {}
 
 
 def shared_sizes(sizes: Mapping[str, int]) -> Mapping[str, int]:
-    """One mapping for all models of the same sizes, so that a Data can tell at once whether it fits."""
-    key = tuple(sizes[name] for name, _ in SIZES)
-    return _KNOWN_SIZES.setdefault(key, MappingProxyType(dict(zip((name for name, _ in SIZES), key, strict=True))))
+    """One mapping for all models of the same dimensions, so that a Data can tell at once whether it fits."""
+    key = tuple(sizes[name] for name in _DIMENSIONS)
+    return _KNOWN_SIZES.setdefault(key, MappingProxyType(dict(zip(_DIMENSIONS, key, strict=True))))
 
 
 OPTION_CHOICES: dict[str, Any] = {"integrator": Integrator, "cone": Cone, "jacobian": Jacobian, "solver": Solver}
@@ -68,6 +74,9 @@ class Parameters:
         key = f"{self._prefix}_{name}"
         return self._model._arrays[key] if self._declared[name].dims else self._model._constant(key)
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self._prefix}.{name} cannot be deleted")
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._declared:
             raise AttributeError(f"{self._prefix} has no {name!r}: {nearest(name, self._declared)}")
@@ -75,11 +84,9 @@ class Parameters:
         a = checked(value, field.shape({}), field.dtype, where)
         if field.dims:
             self._model._arrays[key][...] = a
-            return
-        if a.ndim:
-            raise ValueError(f"{where}: expected one number, got shape {a.shape}")
-        _check_option(name, a.item(), where)
-        self._model._set_constant(key, a.item())
+        else:
+            check_option(name, a.item(), where)
+            self._model._set_constant(key, a.item())
 
     def __dir__(self) -> list[str]:
         return sorted(self._declared)
@@ -88,14 +95,17 @@ class Parameters:
         return "\n".join(f"{self._prefix}.{name} = {getattr(self, name)}" for name in self._declared)
 
 
-def _check_option(name: str, value: float, where: str) -> None:
+def check_option(name: str, value: float, where: str) -> None:
+    """Raise a ValueError for a value that the option cannot have."""
     if name == "timestep" and value <= 0:
         raise ValueError(f"{where}: the time step must be positive, got {value}")
     if name in OPTION_CHOICES and value not in list(OPTION_CHOICES[name]):
         choices = ", ".join(f"{c.name}={c.value}" for c in OPTION_CHOICES[name])
         raise ValueError(f"{where}: {value} is none of {choices}")
     if name in OPTION_BITS and (value < 0 or int(value) & ~OPTION_BITS[name]):
-        raise ValueError(f"{where}: {value:#x} sets a bit that does not exist")
+        raise ValueError(f"{where}: {int(value) & 0xFFFFFFFF:#x} sets a bit that does not exist")
+    if name == "enableflags" and int(value) & EnableBit.IPC:
+        raise UnsupportedFeatureError(["flag ipc (option enableflags)"], where)
     if name.endswith(("iterations", "initpoints", "tolerance")) and value < 0:
         raise ValueError(f"{where}: must not be negative, got {value}")
 
@@ -107,8 +117,14 @@ class Model(NamedAccess, FieldHolder):
     _declared = MODEL_FIELDS
     _derive: ClassVar[Callable[[Model], None]]  # set by kinetree.io: recomputes the derived constants
 
-    def __init__(self, sizes: Mapping[str, int], arrays: Mapping[str, Any], constants: Mapping[str, float],
-                 names: Mapping[str, list[str]], title: str, source: Any):  # fmt: skip
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise TypeError("a Model is made by kt.load, or by replace of another")
+
+    @classmethod
+    def _made(cls, sizes: Mapping[str, int], arrays: Mapping[str, Any], constants: Mapping[str, float],
+              names: Mapping[str, Sequence[str]], title: str, source: Any) -> Model:  # fmt: skip
+        """A model of these values. They must be sound (see `kinetree.io.validate`): compiled code trusts the integers."""
+        self = object.__new__(cls)
         own = self.__dict__
         own["sizes"] = shared_sizes(sizes)
         own["title"] = title
@@ -119,47 +135,51 @@ class Model(NamedAccess, FieldHolder):
             name: np.array(arrays[name], field.dtype, order="C").reshape(field.shape(own["sizes"]))
             for name, field in _ARRAYS.items()
         }
-        own["words"] = LAYOUT.words(own["_arrays"])
-        own["address"] = own["words"].ctypes.data
+        own["_words"] = LAYOUT.words(own["_arrays"])
+        own["address"] = own["_words"].ctypes.data
         for name, size in own["sizes"].items():
             self._set_constant(name, size)
-        for name in _SCALARS:
+        for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
+        own["callbacks"] = Callbacks()
         own["opt"] = Parameters(self, "opt", OPTION_FIELDS)
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
         for name, field in MODEL_FIELDS.items():
             if field.dims:
                 own[name] = own["_arrays"][name].view()
                 own[name].flags.writeable = field.writable
+        return self
 
     # constants of the table
 
     def _constant(self, key: str) -> float | int:
-        word = self.words[LAYOUT.word[key]]
+        word = self._words[LAYOUT.word[key]]
         return float(word.view(np.float64)) if LAYOUT.constants[key] == "float64" else int(word)
 
     def _set_constant(self, key: str, value: float) -> None:
         real = LAYOUT.constants[key] == "float64"
-        self.words[LAYOUT.word[key]] = np.float64(value).view(np.int64) if real else int(value)
+        self._words[LAYOUT.word[key]] = np.float64(value).view(np.int64) if real else int(value)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if name in own.get("sizes", ()):
+        if name.startswith("_") or "_source" not in own:
+            raise self._unknown(name)
+        if name in own["sizes"]:
             return own["sizes"][name]
-        if name in MODEL_FIELDS:
+        if name in MODEL_FIELDS or name in COUNTS:
             return self._constant(name)
-        source = own.get("_source")
-        if source is not None and not name.startswith("_") and isinstance(getattr(source, name, None), np.ndarray):
-            out = getattr(source, name).view()  # what only rendering needs stays with MuJoCo
+        if isinstance(getattr(own["_source"], name, None), np.ndarray):
+            out = getattr(own["_source"], name).view()  # what only rendering needs stays with MuJoCo
             out.flags.writeable = False
             return out
-        raise AttributeError(f"model has no {name!r}: {nearest(name, [*MODEL_FIELDS, *own.get('sizes', ())])}")
+        raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = MODEL_FIELDS.get(name)
         if field is None or not field.dims:
-            what = "is read-only" if field or hasattr(self, name) else f"does not exist: {nearest(name, MODEL_FIELDS)}"
-            raise AttributeError(f"model.{name} {what}")
+            if field or hasattr(self, name):
+                raise AttributeError(f"model.{name} is read-only")
+            raise self._unknown(name)
         assign(self.__dict__[name], field, value, f"model.{name}")
 
     # names
@@ -177,10 +197,10 @@ class Model(NamedAccess, FieldHolder):
         kind = kind_named(kind)
         if isinstance(key, str):
             if key not in self._ids[kind]:
-                raise KeyError(f"no {kind} is called {key!r}: {nearest(key, self._ids[kind])}")
+                raise UnknownNameError(f"no {kind} is called {key!r}: {nearest(key, self._ids[kind])}")
             return self._ids[kind][key]
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)):
-            raise TypeError(f"a {kind} is given by name or id, not by {type(key).__name__}")
+            raise TypeError(f"{kind}: expected a name or an id, got {type(key).__name__}")
         n = len(self._names[kind])
         if not 0 <= key < n:
             raise IndexError(f"{kind} id {key} is outside 0..{n - 1}" if n else f"the model has no {kind}")
@@ -232,8 +252,10 @@ class Model(NamedAccess, FieldHolder):
                 setattr(out.opt, name[4:], value)
             elif name.startswith("stat_") and name[5:] in STATISTIC_FIELDS:
                 setattr(out.stat, name[5:], value)
-            else:
+            elif name in MODEL_FIELDS:
                 setattr(out, name, value)
+            else:
+                raise AttributeError(f"replace: model has no field {name!r}: {nearest(name, _ALL_FIELDS)}")
         Model._derive(out)
         return out
 
@@ -252,41 +274,46 @@ class Model(NamedAccess, FieldHolder):
                     setattr(target, name, getattr(own, name))
         return out
 
-    def update_from(self, arrays: Mapping[str, Any], constants: Mapping[str, float]) -> None:
-        """Take over the values of every field, read-only ones included; sizes must agree. For `kinetree.io`."""
+    def _update_from(self, arrays: Mapping[str, Any], constants: Mapping[str, float]) -> None:
+        """Take over sound values of every field, read-only ones included. For `kinetree.io`."""
         for name, array in self._arrays.items():
-            new = np.asarray(arrays[name]).reshape(array.shape)
-            array[...] = new
-        for name in _SCALARS:
+            array[...] = np.asarray(arrays[name]).reshape(array.shape)
+        for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
 
-    def _state(self) -> tuple:
-        constants = {name: self._constant(name) for name in _SCALARS}
-        return dict(self.sizes), self._arrays, constants, self._names, self.title, self._source
+    def _values(self) -> dict[str, Any]:
+        """What `_made` takes."""
+        constants = {name: self._constant(name) for name in (*_SCALARS, *COUNTS)}
+        return {"sizes": dict(self.sizes), "arrays": self._arrays, "constants": constants, "names": self._names,
+                "title": self.title, "source": self._source}  # fmt: skip
 
     def __copy__(self) -> Model:
-        return Model(*self._state())
+        return Model._made(**self._values())
 
     def __deepcopy__(self, memo: Any) -> Model:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple:
-        return Model, self._state()
+    def __reduce__(self) -> Pickled:
+        return _restore, (LAYOUT.fingerprint, self._values())
 
     def record(self) -> SimpleNamespace:
         """The model for kernels that run as plain Python: every array and constant under its kernel name."""
         constants = {name: self._constant(name) for name in LAYOUT.constants}
-        return SimpleNamespace(**constants, **self._arrays)
+        return SimpleNamespace(**constants, **{name: self.__dict__.get(name, a) for name, a in self._arrays.items()})
 
     def __dir__(self) -> Iterator[str]:
-        return iter(sorted({*object.__dir__(self), *self.sizes, *MODEL_FIELDS}))
+        return iter(sorted({*object.__dir__(self), *(name for name, _ in SIZES), *MODEL_FIELDS}))
 
     def __repr__(self) -> str:
         return f"<kinetree.Model {self.title!r}: {self.nbody} bodies, {self.njnt} joints, nq {self.nq}, nv {self.nv}>"
 
 
+def _restore(fingerprint: str, values: dict[str, Any]) -> Model:
+    if fingerprint != LAYOUT.fingerprint:
+        raise ValueError("this Model was saved with another version of kinetree: its fields differ")
+    return Model._made(**values)
+
+
 def _write(target: Any, value: np.ndarray) -> None:
     if target.size:
         target[...] = value.reshape(target.shape)
-
-

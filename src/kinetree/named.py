@@ -6,13 +6,14 @@ dimension counts the elements gives one row; a field laid out by address (qpos, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import nearest
+from .errors import UnknownNameError, nearest
 from .fields import Field
 from .layout import assign
 from .types import JointType
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 QPOS_WIDTH = {JointType.FREE: 7, JointType.BALL: 4, JointType.SLIDE: 1, JointType.HINGE: 1}
 DOF_WIDTH = {JointType.FREE: 6, JointType.BALL: 3, JointType.SLIDE: 1, JointType.HINGE: 1}
+WIDTHS = {"qpos": QPOS_WIDTH, "dof": DOF_WIDTH}
 
 
 @dataclass(frozen=True)
@@ -30,22 +32,24 @@ class Kind:
 
     size: str
     prefixes: tuple[str, ...]
-    spans: Mapping[str, tuple[str, str]]  # dimension -> (address field, count field or table by joint type)
+    spans: Mapping[str, tuple[str, str]]  # dimension -> (address field, count: fields, a number or a table of `WIDTHS`)
 
 
 KINDS: dict[str, Kind] = {
     "body": Kind("nbody", ("body_",), {}),
-    "joint": Kind("njnt", ("jnt_", "dof_"), {"nq": ("jnt_qposadr", "qpos"), "nv": ("jnt_dofadr", "dof")}),
+    "joint": Kind("njnt", ("jnt_", "dof_"), {
+        "nq": ("jnt_qposadr", "qpos"), "nv": ("jnt_dofadr", "dof"), "nplastic": ("jnt_plasticadr", "qpos")}),
     "geom": Kind("ngeom", ("geom_",), {}),
     "site": Kind("nsite", ("site_",), {}),
     "camera": Kind("ncam", ("cam_",), {}),
     "light": Kind("nlight", ("light_",), {}),
     "mesh": Kind("nmesh", ("mesh_",), {}),
-    "hfield": Kind("nhfield", ("hfield_",), {}),
+    "hfield": Kind("nhfield", ("hfield_",), {"nhfielddata": ("hfield_adr", "hfield_nrow*hfield_ncol")}),
     "pair": Kind("npair", ("pair_",), {}),
     "exclude": Kind("nexclude", ("exclude_",), {}),
     "equality": Kind("neq", ("eq_",), {}),
-    "tendon": Kind("ntendon", ("tendon_", "ten_"), {}),
+    "tendon": Kind("ntendon", ("tendon_", "ten_"), {
+        "nJten": ("ten_J_rowadr", "ten_J_rownnz"), "nplastic": ("tendon_plasticadr", "2")}),
     "actuator": Kind("nactuator", ("actuator_",), {
         "nu": ("actuator_ctrladr", "actuator_ctrlnum"), "nout": ("actuator_outadr", "actuator_outnum"),
         "na": ("actuator_actadr", "actuator_actnum")}),
@@ -59,20 +63,25 @@ ALIASES = {"jnt": "joint", "cam": "camera", "eq": "equality", "ten": "tendon", "
 
 def kind_named(kind: str) -> str:
     """The canonical name of a kind of element."""
+    if not isinstance(kind, str):
+        raise TypeError(f"a kind of element is a string such as 'body', not {type(kind).__name__}")
     out = ALIASES.get(kind, kind)
     if out not in KINDS:
-        raise KeyError(f"no kind of element is called {kind!r}: {nearest(kind, KINDS)}")
+        raise UnknownNameError(f"no kind of element is called {kind!r}: {nearest(kind, KINDS)}")
     return out
 
 
 def attributes(kind: str, declared: Mapping[str, Field]) -> dict[str, str]:
     """What an element of that kind offers: attribute -> field."""
-    k, out = KINDS[kind], {}
+    k = KINDS[kind]
+    out: dict[str, str] = {}
     for name, field in declared.items():
         first = field.shape_names[0] if field.shape_names else ""
         if first == k.size or first in k.spans:
             prefix = next((p for p in k.prefixes if name.startswith(p)), "")
             out.setdefault(name[len(prefix) :], name)
+    if kind == "joint" and "bodyid" in out:
+        out["bodyid"] = "dof_bodyid"  # as MuJoCo has it: once for each degree of freedom
     return out
 
 
@@ -90,6 +99,12 @@ class Element:
     """One named element of a model or of its data; its attributes are views, and assigning writes through."""
 
     __slots__ = ("_declared", "_holder", "_kind", "_model", "id", "name")
+    _declared: Mapping[str, Field]
+    _holder: Any
+    _kind: str
+    _model: Model
+    id: int
+    name: str
 
     def __init__(self, holder: Any, declared: Mapping[str, Field], model: Model, kind: str, index: int):
         for slot, value in (("_holder", holder), ("_declared", declared), ("_model", model), ("_kind", kind),
@@ -104,19 +119,25 @@ class Element:
         array, kind = self._holder.__dict__[field.name], KINDS[self._kind]
         first = field.shape_names[0]
         if first == kind.size:
-            start, count = self.id, 1
-        else:
-            start, count = self._span(*kind.spans[first])
-        return field, array[start] if count == 1 and array.ndim > 1 else array[start : start + count]
+            return field, array[self.id] if array.ndim > 1 else array[self.id : self.id + 1]
+        start, shape = self._span(*kind.spans[first])
+        rows = array[start : start + math.prod(shape)].reshape(*shape, *array.shape[1:])
+        # Like MuJoCo: one row loses its axis, but for joints, whose number of rows depends on their type.
+        return field, rows[0] if shape == (1,) and array.ndim > 1 and self._kind != "joint" else rows
 
-    def _span(self, address: str, count: str) -> tuple[int, int]:
+    def _span(self, address: str, count: str) -> tuple[int, tuple[int, ...]]:
+        """Where the element's part of a dimension begins, and its shape."""
         fields = self._model.__dict__
-        width = {"qpos": QPOS_WIDTH, "dof": DOF_WIDTH}.get(count)
-        n = width[JointType(fields["jnt_type"][self.id])] if width else int(fields[count][self.id])
         start = int(fields[address][self.id])
-        return (start, n) if start >= 0 else (0, 0)
+        if start < 0:
+            return 0, (0,)
+        if count in WIDTHS:
+            return start, (WIDTHS[count][JointType(fields["jnt_type"][self.id])],)
+        return start, tuple(int(n) if n.isdigit() else int(fields[n][self.id]) for n in count.split("*"))
 
     def __getattr__(self, attribute: str) -> np.ndarray:
+        if attribute.startswith("_"):  # asked for by copy and pickle, also before the slots are filled
+            raise AttributeError(f"an element has no {attribute!r}")
         return self._rows(attribute)[1]
 
     def __setattr__(self, attribute: str, value: Any) -> None:
@@ -125,11 +146,21 @@ class Element:
         field, rows = self._rows(attribute)
         assign(rows, field, value, f"{self!r}.{attribute}")
 
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"{attribute} of {self!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple:
+        return _element_of, (self._holder, self._kind, self.id)
+
     def __dir__(self) -> list[str]:
         return sorted({"id", "name", *_offered(self._kind, self._declared)})
 
     def __repr__(self) -> str:
         return f"{self._kind}({self.name or self.id!r})"
+
+
+def _element_of(holder: NamedAccess, kind: str, index: int) -> Element:
+    return holder._element(kind, index)
 
 
 class NamedAccess:

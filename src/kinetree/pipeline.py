@@ -1,17 +1,209 @@
 """The pipeline: the order in which stages run. The table of contents of the physics."""
 
+from .dynamics.aba import aba
+from .dynamics.acceleration import fwd_acceleration
+from .dynamics.actuation import actuator_dynamics, actuator_forces, fwd_actuation
 from .dynamics.camlight import camlight
 from .dynamics.com import com_pos
+from .dynamics.crb import crb, make_m
+from .dynamics.energy import energy_pos, energy_vel
+from .dynamics.factor import factor_m, multiply
+from .dynamics.fluid import fluid
 from .dynamics.kinematics import kinematics
-from .kernel import stage
+from .dynamics.passive import passive
+from .dynamics.rne import rne_bias, rne_inverse
+from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
+from .dynamics.transmission import actuator_velocities, transmission
+from .dynamics.velocity import com_vel
+from .integrator.derivative import smooth_derivative
+from .integrator.euler import euler
+from .integrator.implicit import discrete_acceleration, implicit, implicitfast
+from .integrator.rk4 import rk4_finish, rk4_move, rk4_record, rk4_start
+from .kernel import function, stage
+from .types import EnableBit, Integrator
+
+RK4, IMPLICIT, IMPLICITFAST = int(Integrator.RK4), int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST)
+ENERGY, INVDISCRETE = int(EnableBit.ENERGY), int(EnableBit.INVDISCRETE)
 
 
 @stage
 def fwd_position(m, d):
-    """All that depends on positions alone. MuJoCo's mj_fwdPosition, as far as it exists here."""
+    """All that depends on positions alone. MuJoCo's mj_fwdPosition."""
+    d.flg_energypos[0] = False
     kinematics(m, d)
     com_pos(m, d)
     camlight(m, d)
+    tendon(m, d)
+    tendon_path(m, d)
+    make_m(m, d)
+    factor_m(m, d)
+    transmission(m, d)
 
 
-__all__ = ["camlight", "com_pos", "fwd_position", "kinematics"]
+@stage
+def fwd_velocity(m, d):
+    """All that depends on positions and velocities. MuJoCo's mj_fwdVelocity."""
+    d.flg_subtreevel[0] = False
+    d.flg_energyvel[0] = False
+    tendon_velocity(m, d)
+    actuator_velocities(m, d)
+    com_vel(m, d)
+    passive(m, d)
+    rne_bias(m, d)
+    tendon_bias(m, d)
+
+
+@stage
+def fwd_constraint(m, d):
+    """Accelerations after constraints; there are none yet. MuJoCo's mj_fwdConstraint."""
+    for i in range(m.nv):
+        d.qacc[i] = d.qacc_smooth[i]
+        d.qfrc_constraint[i] = 0.0
+
+
+@stage
+def energy_after_position(m, d):
+    """Potential energy if the flag asks and no sensor did; without the flag both are zero. Part of MuJoCo's mj_forward."""
+    if not d.flg_energypos[0]:
+        if m.opt_enableflags & ENERGY:
+            energy_pos(m, d)
+        else:
+            d.energy[0] = 0.0
+            d.energy[1] = 0.0
+
+
+@stage
+def energy_after_velocity(m, d):
+    """Kinetic energy if the flag asks for it and no sensor did. Part of MuJoCo's mj_forward."""
+    if m.opt_enableflags & ENERGY and not d.flg_energyvel[0]:
+        energy_vel(m, d)
+
+
+@stage
+def forward(m, d):
+    """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
+    fwd_position(m, d)
+    energy_after_position(m, d)
+    fwd_velocity(m, d)
+    energy_after_velocity(m, d)
+    fwd_actuation(m, d)
+    fwd_acceleration(m, d)
+    fwd_constraint(m, d)
+
+
+@function(k=int, share="1")
+def rk4_move_to(m, d, a):
+    rk4_move(m, d, a.k, a.share[0])
+
+
+@function(k=int, share="1")
+def rk4_keep(m, d, a):
+    rk4_record(m, d, a.k, a.share[0])
+
+
+@stage
+def rk4_begin(m, d):
+    """The start of an RK4 step, for stepping with callbacks. Part of MuJoCo's mj_RungeKutta."""
+    rk4_start(m, d)
+
+
+@stage
+def rk4_end(m, d):
+    """The end of an RK4 step, for stepping with callbacks. Part of MuJoCo's mj_RungeKutta."""
+    rk4_finish(m, d)
+
+
+@stage
+def rk4(m, d):
+    """Four forward passes, the first of which has been made. MuJoCo's mj_RungeKutta."""
+    rk4_start(m, d)
+    for k in range(1, 4):
+        share = 1.0 if k == 3 else 0.5
+        rk4_move(m, d, k, share)
+        forward(m, d)
+        rk4_record(m, d, k, share)
+    rk4_finish(m, d)
+
+
+@stage
+def integrate(m, d):
+    """The next state from the accelerations of `forward`, by the integrator of the model. MuJoCo's mj_Euler and others."""
+    if m.opt_integrator == RK4:
+        rk4(m, d)
+    elif m.opt_integrator == IMPLICIT:
+        implicit(m, d)
+    elif m.opt_integrator == IMPLICITFAST:
+        implicitfast(m, d)
+    else:
+        euler(m, d)
+
+
+@stage
+def inverse_acceleration(m, d):
+    """Joint forces that explain qacc, after the position and velocity stages: qfrc_inverse. Part of MuJoCo's mj_inverse."""
+    for i in range(m.nv):
+        d.saved_acc[i] = d.qacc[i]
+        d.qfrc_constraint[i] = 0.0
+    if m.opt_enableflags & INVDISCRETE:
+        discrete_acceleration(m, d)
+    multiply(m, d.M, d.qacc, d.qfrc_inverse)
+    for i in range(m.nv):
+        d.qfrc_inverse[i] += d.qfrc_bias[i] - d.qfrc_passive[i] - d.qfrc_constraint[i]
+        d.qacc[i] = d.saved_acc[i]
+
+
+@stage
+def inverse(m, d):
+    """Inverse dynamics: the joint forces that give qacc: qfrc_inverse. MuJoCo's mj_inverse."""
+    fwd_position(m, d)
+    if m.opt_enableflags & ENERGY and not d.flg_energypos[0]:
+        energy_pos(m, d)
+    fwd_velocity(m, d)
+    energy_after_velocity(m, d)
+    inverse_acceleration(m, d)
+
+
+__all__ = [
+    "aba",
+    "actuator_dynamics",
+    "actuator_forces",
+    "camlight",
+    "com_pos",
+    "com_vel",
+    "crb",
+    "discrete_acceleration",
+    "energy_after_position",
+    "energy_after_velocity",
+    "energy_pos",
+    "energy_vel",
+    "euler",
+    "factor_m",
+    "fluid",
+    "forward",
+    "fwd_acceleration",
+    "fwd_actuation",
+    "fwd_constraint",
+    "fwd_position",
+    "fwd_velocity",
+    "implicit",
+    "implicitfast",
+    "integrate",
+    "inverse",
+    "inverse_acceleration",
+    "kinematics",
+    "make_m",
+    "passive",
+    "rk4",
+    "rk4_begin",
+    "rk4_end",
+    "rk4_keep",
+    "rk4_move_to",
+    "rne_bias",
+    "rne_inverse",
+    "smooth_derivative",
+    "tendon",
+    "tendon_bias",
+    "tendon_path",
+    "tendon_velocity",
+    "transmission",
+]

@@ -8,8 +8,6 @@ import casadi
 import mujoco
 import numpy as np
 import pytest
-from tests.corpora import own_models
-from tests.trees import random_tree
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
@@ -18,6 +16,8 @@ from kinetree.conformance.tolerances import MACHINES
 from kinetree.data_fields import DATA_FIELDS
 from kinetree.fields import REAL
 from kinetree.kernel import STAGES, interpret, symbolic_record
+from tests.corpora import own_models
+from tests.trees import random_tree
 
 LANES = {"8 x float64": ("float64", 8), "4 x float64": ("float64", 4), "1 x float64": ("float64", 1),
          "16 x float32": ("float32", 16), "1 x float32": ("float32", 1)}  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 
 import kinetree as kt
 
+from ..dynamics.tendon import tendon
 from . import convert, tolerances
 
 Getter = Callable[[Any, Any], np.ndarray]
@@ -105,6 +106,7 @@ LAYERS: tuple[Layer, ...] = (
             *converted(convert.dof_motion, "cdof"),
         ),
     ),
+    Layer("tendon", tolerances.FORCE, tendon, mujoco.mj_tendon, plain("ten_length", "ten_J")),
 )  # fmt: skip
 
 

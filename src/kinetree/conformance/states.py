@@ -10,7 +10,7 @@ import numpy as np
 # What makes up a state, in MuJoCo's names; `copy_state` carries exactly these over.
 STATE_FIELDS = (
     "qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active", "userdata",
-    "qacc_warmstart",
+    "qacc_warmstart", "plastic",
 )  # fmt: skip
 
 RANGE_MARGIN = 0.02

@@ -30,6 +30,13 @@ TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
     "actuator_biastype": ("actuator", types.BiasType),
     "sensor_type": ("sensor", types.SensorType),
 }
+# Members of those enums that no model of ours can have; a signed distance field is named by a check of its own.
+REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
+    types.GeomType: tuple(t for t in types.GeomType if t > types.GeomType.SDF),
+    types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
+    types.TrnType: (types.TrnType.UNDEFINED,),
+    types.SensorType: (types.SensorType.PLUGIN,),
+}
 CHOICES: dict[str, type[IntEnum]] = {
     "integrator": types.Integrator,
     "cone": types.Cone,
@@ -71,12 +78,13 @@ def _flags(mj: mujoco.MjModel) -> Iterator[str]:
 def _types(mj: mujoco.MjModel) -> Iterator[str]:
     for field, (kind, enum) in TYPED_FIELDS.items():
         values = np.asarray(getattr(mj, field))
-        for i in np.flatnonzero(~np.isin(values, [int(t) for t in enum])):
-            yield f"unknown {field} {values[i]} ({element(mj, kind, int(i))})"
+        for i in np.flatnonzero(~np.isin(values, [t for t in enum if t not in REFUSED.get(enum, ())])):
+            what = enum(values[i]).name.lower() if values[i] in list(enum) else f"{values[i]}, which is unknown"
+            yield f"{field} {what} ({element(mj, kind, int(i))})"
     for name, enum in CHOICES.items():
         value = getattr(mj.opt, name)
         if value not in [int(t) for t in enum]:
-            yield f"unknown {name} {value} (option {name})"
+            yield f"{name} {value}, which is unknown (option {name})"
 
 
 CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types)

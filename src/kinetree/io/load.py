@@ -6,7 +6,12 @@ Also `kt.set_const`, which recomputes the constants that follow from others by M
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +20,18 @@ import numpy as np
 
 from .. import models
 from ..errors import ModelError, UnsupportedFeatureError, nearest
-from ..model import Model
+from ..model import COUNTS, Model
 from ..model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from ..named import KINDS
+from .binary import wild_address
 from .features import unsupported
+from .validate import validate
+from .validate.table import finite
 
 SUPPORTED_MUJOCO = "4.0"  # the fields and their order belong to this version
 MUJOCO_ERRORS = (ValueError, RuntimeError, TypeError, mujoco.FatalError, mujoco.UnexpectedError)
+SUFFIXES = (".xml", ".mjcf", ".urdf", ".mjb")
+_ONE_AT_A_TIME = threading.RLock()  # MuJoCo has one handler of warnings for all threads
 
 
 class ModelFileNotFoundError(ModelError, FileNotFoundError):
@@ -33,33 +43,38 @@ def load(source: Any, assets: Mapping[str, bytes] | None = None) -> Model:
 
     source: a path to MJCF, URDF or MJB, an XML string, a `mujoco.MjModel`, a `mujoco.MjSpec`, or the name of a bundled
     model (`kt.models.names()`). assets: files that an XML string refers to, by name.
-    Raises ModelError for a missing or malformed file and UnsupportedFeatureError, naming every feature, for a model that
-    needs what kinetree lacks.
+    Raises ModelError for a missing, malformed or damaged model and UnsupportedFeatureError, naming every feature, for one
+    that needs what kinetree lacks.
     """
     if not mujoco.__version__.startswith(SUPPORTED_MUJOCO + "."):
-        raise ModelError(f"kinetree reads models of MuJoCo {SUPPORTED_MUJOCO}, but mujoco {mujoco.__version__} is installed")
-    if assets is not None and not isinstance(source, str):
-        raise TypeError("assets belong to an XML string")
+        raise ModelError(
+            f"kinetree reads models of MuJoCo {SUPPORTED_MUJOCO}, but mujoco {mujoco.__version__} is installed"
+        )
+    if assets is not None:
+        _check_assets(source, assets)
     mj, where = _compile(source, assets)
+    names = _names(mj, where)
     lacking = unsupported(mj)
     if lacking:
         raise UnsupportedFeatureError(lacking, where)
-    arrays, constants = _values(mj)
+    validate(mj, where)
+    if mj is source:
+        mj = _copy_of(mj)
     sizes = {name: int(getattr(mj, name)) for name, _ in SIZES}
-    return Model(sizes, arrays, constants, _names(mj), _title(mj, where), mj)
+    return Model._made(sizes, *_values(mj), names, _title(mj, where), mj)
 
 
 def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.MjModel, str]:
     """MuJoCo's compiled model, and how messages call it."""
     if isinstance(source, mujoco.MjModel):
-        return _checked_copy(source), "MjModel"
+        return source, "MjModel"
     if isinstance(source, mujoco.MjSpec):
-        return _guarded(source.copy().compile, "MjSpec"), "MjSpec"
-    if isinstance(source, str) and source.lstrip().startswith("<"):
+        return _guarded(lambda: source.copy().compile(), "MjSpec"), "MjSpec"
+    if _is_xml(source):
         return _guarded(lambda: mujoco.MjModel.from_xml_string(source, dict(assets or {})), "XML string"), "XML string"
-    if isinstance(source, (str, os.PathLike)):
-        if isinstance(source, str) and source in models.names():
-            return _read(models.path(source))
+    if isinstance(source, str) and source in models.names():
+        return _read(models.path(source))
+    if isinstance(source, (str, os.PathLike)) and isinstance(os.fspath(source), str):
         return _read(Path(source))
     raise TypeError(
         "kt.load takes a path, an XML string, a mujoco.MjModel, a mujoco.MjSpec or the name of a bundled model, "
@@ -67,30 +82,89 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     )
 
 
+def _is_xml(source: Any) -> bool:
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def _check_assets(source: Any, assets: Mapping[str, bytes]) -> None:
+    if not _is_xml(source):
+        raise TypeError("assets belong to an XML string")
+    if not isinstance(assets, Mapping):
+        raise TypeError(f"assets: expected a mapping from names to contents, got {type(assets).__name__}")
+    for name, contents in assets.items():
+        if not isinstance(name, str) or not isinstance(contents, bytes):
+            raise TypeError(f"assets: expected a name with bytes, got {name!r} with {type(contents).__name__}")
+
+
 def _read(path: Path) -> tuple[mujoco.MjModel, str]:
     text = str(path)
-    if not text.strip() or "\0" in text:
+    if text == "." or not text.strip() or "\0" in text:
         raise ModelError(f"{text!r} is not a path to a model")
-    if path.is_dir():
-        raise ModelError(f"{text} is a folder, not a model file")
-    if not path.exists():
-        raise ModelFileNotFoundError(f"no model file {text}; bundled models: {nearest(path.name, models.names())}")
-    if path.suffix.lower() == ".mjb":
-        return _guarded(lambda: mujoco.MjModel.from_binary_path(text), text), text
-    if path.suffix.lower() not in (".xml", ".urdf", ".mjcf"):
-        raise ModelError(f"{text}: kinetree reads .xml, .mjcf, .urdf and .mjb, not {path.suffix or 'a file without suffix'}")
-    return _guarded(lambda: mujoco.MjModel.from_xml_path(text), text), text
-
-
-def _guarded(compile_model: Any, where: str) -> mujoco.MjModel:
     try:
-        return compile_model()
-    except MUJOCO_ERRORS as error:
-        raise ModelError(f"{where}: {str(error).strip() or type(error).__name__}") from None
+        there, folder, file = path.exists(), path.is_dir(), path.is_file()
+    except OSError as error:  # too long for a name, or not to be looked at
+        raise ModelError(f"{_shortened(text)}: {error.strerror}") from None
+    if folder:
+        raise ModelError(f"{text} is a folder, not a model file")
+    if not there:
+        hint = "an XML string starts with '<'; " if "<" in text else ""
+        known = nearest(path.name, models.names())
+        raise ModelFileNotFoundError(f"no model file {_shortened(text)}; {hint}bundled models: {known}")
+    if not file:
+        raise ModelError(f"{text} is not a regular file")
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ModelError(f"{text}: kinetree reads {', '.join(SUFFIXES)}, not {suffix or 'a file without suffix'}")
+    if suffix != ".mjb":
+        return _guarded(lambda: mujoco.MjModel.from_xml_path(text), text), text
+    wild = wild_address(path.read_bytes())
+    if wild:
+        raise ModelError(f"{text}: {wild}")
+    return _guarded(lambda: mujoco.MjModel.from_binary_path(text), text), text
 
 
-def _checked_copy(mj: mujoco.MjModel) -> mujoco.MjModel:
-    """A copy that went through MuJoCo's binary form, whose reader checks every address: the user may have edited them."""
+def _shortened(text: str) -> str:
+    return text if len(text) <= 100 and "\n" not in text else f"{text[:60]!r}…"
+
+
+def _guarded(action: Callable[[], mujoco.MjModel], where: str) -> mujoco.MjModel:
+    """What MuJoCo makes; its errors become ModelErrors, which carry its warnings too."""
+    with mujoco_warnings() as told:
+        try:
+            return action()
+        except MUJOCO_ERRORS as error:
+            reasons = [str(error), *told]
+            told.clear()
+            lines = [line.strip() for reason in reasons for line in reason.splitlines()]
+            raise ModelError(f"{where}: {'; '.join(filter(None, lines)) or type(error).__name__}") from None
+
+
+@contextmanager
+def mujoco_warnings() -> Iterator[list[str]]:
+    """MuJoCo's warnings as a list, instead of lines on the console and a file MUJOCO_LOG.TXT in the working folder.
+
+    Those left in the list go on to the handler that was set before, or else become Python warnings.
+    """
+    told: list[str] = []
+    with _ONE_AT_A_TIME:
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(told.append)
+        try:
+            yield told
+        finally:
+            mujoco.set_mju_user_warning(before)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("kinetree", "contextlib"):
+        level, frame = level + 1, frame.f_back  # the line to name is the user's
+    for message in told:
+        if before is None:
+            warnings.warn(f"MuJoCo: {message.strip()}", stacklevel=level)
+        else:
+            before(message)
+
+
+def _copy_of(mj: mujoco.MjModel) -> mujoco.MjModel:
+    """A copy by way of MuJoCo's binary form, whose reader also checks what kinetree leaves out: textures, skins, texts."""
     contents = np.zeros(mujoco.mj_sizeModel(mj), np.uint8)
     mujoco.mj_saveModel(mj, None, contents)
     name = "model.mjb"
@@ -100,7 +174,7 @@ def _checked_copy(mj: mujoco.MjModel) -> mujoco.MjModel:
 def _values(mj: mujoco.MjModel) -> tuple[dict[str, Any], dict[str, float]]:
     """Arrays and scalars of a compiled model, under the names that kernels use."""
     arrays: dict[str, Any] = {}
-    constants: dict[str, float] = {}
+    constants: dict[str, float] = {name: getattr(mj, name) for name in COUNTS}
     parts = ((mj, "", MODEL_FIELDS), (mj.opt, "opt_", OPTION_FIELDS), (mj.stat, "stat_", STATISTIC_FIELDS))
     for owner, prefix, declared in parts:
         for name, field in declared.items():
@@ -108,19 +182,27 @@ def _values(mj: mujoco.MjModel) -> tuple[dict[str, Any], dict[str, float]]:
     return arrays, constants
 
 
-def _names(mj: mujoco.MjModel) -> dict[str, list[str]]:
-    text = mj.names.decode() if isinstance(mj.names, bytes) else bytes(mj.names).decode()
-    out = {}
+def _names(mj: mujoco.MjModel, where: str) -> dict[str, list[str]]:
+    """Names of all elements; their places in MuJoCo's text are counted in bytes."""
+    text, out = bytes(mj.names), {}
     for kind, entry in KINDS.items():
-        prefix = "jnt" if kind == "joint" else entry.prefixes[0].rstrip("_")
-        starts = getattr(mj, f"name_{prefix}adr")
-        out[kind] = [text[a : text.index("\0", a)] for a in starts]
+        field = f"name_{'jnt' if kind == 'joint' else entry.prefixes[0].rstrip('_')}adr"
+        out[kind] = [_text(text, int(at), f"{where}: {field}[{i}]") for i, at in enumerate(getattr(mj, field))]
     return out
 
 
+def _text(text: bytes, at: int, where: str) -> str:
+    end = text.find(b"\0", at)
+    if not 0 <= at <= end:
+        raise ModelError(f"{where} is {at}, where no name begins")
+    try:
+        return text[at:end].decode()
+    except UnicodeDecodeError:
+        raise ModelError(f"{where} points to a name that is not UTF-8: {text[at:end]!r}") from None
+
+
 def _title(mj: mujoco.MjModel, where: str) -> str:
-    text = bytes(mj.names)
-    own = text[: text.index(b"\0")].decode()
+    own = _text(bytes(mj.names), 0, f"{where}: names")
     return own if own and own != "MuJoCo Model" else Path(where).stem
 
 
@@ -132,16 +214,35 @@ def set_const(model: Model) -> None:
     """
     if not isinstance(model, Model):
         raise TypeError(f"set_const needs a kinetree Model, got {type(model).__name__}")
-    for name, array in model._arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise ModelError(f"set_const: model.{name}{list(at)} is {array[at]}")
     mj = model.to_mujoco()
-    try:
+    _check_finite(mj, "set_const: model.")
+
+    def derive() -> mujoco.MjModel:
         mujoco.mj_setConst(mj, mujoco.MjData(mj))
-    except MUJOCO_ERRORS as error:
-        raise ModelError(f"set_const: {str(error).strip()}") from None
-    model.update_from(*_values(mj))
+        return mj
+
+    try:
+        _guarded(derive, "set_const")
+    except ModelError as error:
+        raise ModelError(_with_names(str(error), model)) from None
+    _check_finite(mj, "set_const gives model.")
+    model._update_from(*_values(mj))
+
+
+def _with_names(message: str, model: Model) -> str:
+    """MuJoCo's message with the names of the elements that it calls by number."""
+
+    def named(found: re.Match[str]) -> str:
+        kind, index = found[1], int(found[2])
+        known = index < len(model.names(kind)) and model.name(kind, index)
+        return f"{kind} {index} ({known!r})" if known else found[0]
+
+    return re.sub(r"\b(body|geom|joint|tendon|actuator) (\d+)\b", named, message)
+
+
+def _check_finite(mj: mujoco.MjModel, prefix: str) -> None:
+    for problem in finite(mj):
+        raise ModelError(prefix + problem)
 
 
 Model._derive = staticmethod(set_const)

@@ -9,6 +9,7 @@ worlds it compiles for, `interpret` runs it on symbols.
 
 from .decorator import BOUNDS, JIT, kernel
 from .entry import compiled
+from .function import function
 from .interpret import interpret, symbolic_record
 from .machine import float_machine, machine
 from .stage import STAGES, stage
@@ -19,6 +20,7 @@ __all__ = [
     "STAGES",
     "compiled",
     "float_machine",
+    "function",
     "interpret",
     "kernel",
     "machine",

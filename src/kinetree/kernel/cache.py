@@ -5,6 +5,7 @@ Here every entry carries a stamp over the code of all kernels it reaches, the pl
 language and the handle types, and a locator of ours puts that stamp into the file name.
 """
 
+import dis
 import functools
 import hashlib
 import os
@@ -51,7 +52,8 @@ def _globals_of(function):
     while codes:
         code = codes.pop()
         codes += [c for c in code.co_consts if isinstance(c, pytypes.CodeType)]
-        for name in code.co_names:  # attribute names are among them: that makes the stamp coarser, never stale
+        loads = (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+        for name in dict.fromkeys(loads):  # true globals only: d.crb is not the stage crb
             value = function.__globals__.get(name)
             if isinstance(value, pytypes.ModuleType):
                 named += [(f"{name}.{n}", getattr(value, n)) for n in code.co_names if hasattr(value, n)]

@@ -17,6 +17,10 @@ from .machine import lane_view
 
 
 def _caster(handle):
+    """A compiled cast from an address to a handle; a plain integer stays one."""
+    if handle == types.int64:
+        return njit(lambda address: address)
+
     @intrinsic
     def cast(context, address):
         def generate(context, builder, sig, args):
@@ -29,38 +33,48 @@ def _caster(handle):
 
 _DISPATCHERS = {}  # entry point -> dispatcher, which owns the code
 
-ENTRY = """def {name}(m, d):
-    kernel(as_model(m), as_data(d))
+ENTRY = """def {name}({names}):
+    return kernel({handles})
 """
 LANE_BY_LANE = """def {name}(m, d):
-    views = as_data(d).views
+    views = as_d(d).views
     for lane in range({width}):
-        kernel(as_model(m), as_view(views[lane]))
+        kernel(as_m(m), as_view(views[lane]))
 """
 
 
 @functools.cache
-def compiled(kernel, machine):
-    """`run(model address, data address)` for a machine, with every stage it reaches compiled as well."""
+def compiled(kernel, machine, *arguments, result="void"):
+    """`run(model address, data address, ...)` for a machine, with every stage it reaches compiled as well.
+
+    arguments: handle types of further arguments, as `function.py` makes them, or int64. result: what the kernel returns.
+    """
     for stage in reach(kernel)[1]:
         stage.compile_for(machine)
-    scope = {"kernel": kernel, "as_model": _caster(machine.model_type), "as_data": _caster(machine.data_type)}
-    text, handles = ENTRY, [machine.model_type, machine.data_type]
-    if kernel.scalar_only and machine.width is not None and machine.width > 1:
+    handles = [machine.model_type, machine.data_type, *arguments]
+    names = ["m", "d", *(f"a{i}" for i in range(len(arguments)))]
+    scope = {"kernel": kernel, **{f"as_{n}": _caster(t) for n, t in zip(names, handles, strict=True)}}
+    text, lanes = ENTRY, machine.width is not None and machine.width > 1
+    if kernel.scalar_only and lanes:
+        if arguments:
+            raise TypeError(f"{kernel.__name__} branches on values and takes arguments: it cannot run on lanes")
         view = lane_view(machine.dtype.name, machine.width)
         scope["as_view"] = _caster(view.data_type)
         text, handles = LANE_BY_LANE, [*handles, view.data_type]
     mark = stamp(kernel, *handles)
     # Cached code is found by its symbol: without the mark, two machines loaded from the cache would share a name.
     name = f"{kernel.py_func.__name__}_{mark[:16]}"
-    exec(compile(text.format(name=name, width=machine.width), "<kinetree>", "exec"), scope)
+    casts = ", ".join(f"as_{n}({n})" for n in names)
+    source = text.format(name=name, names=", ".join(names), handles=casts, width=machine.width)
+    exec(compile(source, "<kinetree>", "exec"), scope)
     run = scope[name]
     run.__module__ = __name__
     run.__kinetree_stamp__ = mark
+    signature = f"{result}({', '.join(['int64'] * len(names))})"
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the compile time
     try:
-        dispatcher = njit("void(int64, int64)", cache=True, nogil=True, error_model="numpy")(run)
+        dispatcher = njit(signature, cache=True, nogil=True, error_model="numpy")(run)
     finally:
         if collecting:
             gc.enable()

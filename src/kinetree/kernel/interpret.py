@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from .ops import teach_symbols
 from .stage import plain
 
 
@@ -16,6 +17,8 @@ def symbolic_record(source, **symbols):
 
     A symbol is any array of objects of the field's shape, or a CasADi vector or matrix with as many entries.
     """
+    if symbols:
+        teach_symbols()
     record = source.record()
     fields = dict(vars(record))
     for name, value in fields.items():

@@ -130,11 +130,12 @@ def _mask_tests():
     for function, result, rule in (
         (ops.any_, types.boolean, any_lane),
         (ops.needs, types.boolean, any_lane),
+        (ops.happens, types.boolean, any_lane),
         (ops.all_, types.boolean, all_lanes),
         (ops.not_, None, opposite),
     ):
         declare_on_masks(function, 1, result, rule)
-    for function in (ops.any_, ops.all_, ops.needs):
+    for function in (ops.any_, ops.all_, ops.needs, ops.happens):
         overload(function)(lambda condition: (lambda condition: condition) if _boolean(condition) else None)
     overload(ops.not_)(lambda condition: (lambda condition: not condition) if _boolean(condition) else None)
 

@@ -25,24 +25,48 @@ def _symbolic(name, *args):
     return getattr(casadi, name)(*args)
 
 
+def teach_symbols():
+    """Give CasADi's symbols `&` and `|`, which they lack and with which kernels combine conditions."""
+    import casadi
+
+    for kind in (casadi.SX, casadi.MX):
+        kind.__and__ = kind.__rand__ = lambda a, b: casadi.logic_and(a, b)
+        kind.__or__ = kind.__ror__ = lambda a, b: casadi.logic_or(a, b)
+
+
+def _number(function, x):
+    """A function of `math`, which raises where C gives infinity or NaN; here it gives what compiled code gives."""
+    try:
+        return function(x)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return -math.inf if x == 0.0 else math.nan
+
+
+def _clamped(x):
+    """x taken into [-1, 1]; NaN stays."""
+    return x if x != x else min(1.0, max(-1.0, x))
+
+
 def sin(x):
     """Sine of x [rad]."""
-    return math.sin(x) if isinstance(x, NUMBERS) else _symbolic("sin", x)
+    return _number(math.sin, x) if isinstance(x, NUMBERS) else _symbolic("sin", x)
 
 
 def cos(x):
     """Cosine of x [rad]."""
-    return math.cos(x) if isinstance(x, NUMBERS) else _symbolic("cos", x)
+    return _number(math.cos, x) if isinstance(x, NUMBERS) else _symbolic("cos", x)
 
 
 def asin(x):
     """Arc sine [rad]; x is taken into [-1, 1] first, so rounding never gives NaN."""
-    return math.asin(min(1.0, max(-1.0, x))) if isinstance(x, NUMBERS) else _symbolic("asin", x)
+    return math.asin(_clamped(x)) if isinstance(x, NUMBERS) else _symbolic("asin", minimum(1.0, maximum(-1.0, x)))
 
 
 def acos(x):
     """Arc cosine [rad]; x is taken into [-1, 1] first, so rounding never gives NaN."""
-    return math.acos(min(1.0, max(-1.0, x))) if isinstance(x, NUMBERS) else _symbolic("acos", x)
+    return math.acos(_clamped(x)) if isinstance(x, NUMBERS) else _symbolic("acos", minimum(1.0, maximum(-1.0, x)))
 
 
 def atan2(y, x):
@@ -53,17 +77,17 @@ def atan2(y, x):
 
 def exp(x):
     """Exponential."""
-    return math.exp(x) if isinstance(x, NUMBERS) else _symbolic("exp", x)
+    return _number(math.exp, x) if isinstance(x, NUMBERS) else _symbolic("exp", x)
 
 
 def log(x):
     """Natural logarithm of a positive x."""
-    return math.log(x) if isinstance(x, NUMBERS) else _symbolic("log", x)
+    return _number(math.log, x) if isinstance(x, NUMBERS) else _symbolic("log", x)
 
 
 def sqrt(x):
     """Square root."""
-    return math.sqrt(x) if isinstance(x, NUMBERS) else _symbolic("sqrt", x)
+    return _number(math.sqrt, x) if isinstance(x, NUMBERS) else _symbolic("sqrt", x)
 
 
 def absolute(x):
@@ -73,12 +97,12 @@ def absolute(x):
 
 def floor(x):
     """Largest whole number not above x, as a scalar."""
-    return float(math.floor(x)) if isinstance(x, NUMBERS) else _symbolic("floor", x)
+    return float(np.floor(x)) if isinstance(x, NUMBERS) else _symbolic("floor", x)
 
 
 def rint(x):
-    """Nearest whole number, as a scalar; ties go to the even one."""
-    return float(round(x)) if isinstance(x, NUMBERS) else _symbolic("floor", x + 0.5)
+    """Nearest whole number, as a scalar; ties go to the even one (for symbols upward)."""
+    return float(np.rint(x)) if isinstance(x, NUMBERS) else _symbolic("floor", x + 0.5)
 
 
 def minimum(a, b):
@@ -116,6 +140,11 @@ def needs(condition):
     For a symbol the answer is yes: the step is then part of the expression.
     """
     return bool(condition) if isinstance(condition, BOOLEANS) else True
+
+
+def happens(condition):
+    """Whether a condition that only bad input fulfils holds in any world; for a symbol no: it stands for good input."""
+    return bool(condition) if isinstance(condition, BOOLEANS) else False
 
 
 def not_(condition):

@@ -1,7 +1,7 @@
 """Three-dimensional vectors and 3 x 3 matrices (nine numbers, row by row) as tuples of scalars."""
 
 from ..kernel import kernel
-from ..kernel.ops import sqrt
+from ..kernel.ops import sqrt, where, zero
 
 
 @kernel
@@ -84,6 +84,13 @@ def norm(a):
 
 
 @kernel
+def root(x):
+    """Square root of x >= 0 whose derivative is 0, not infinite, where x is 0: for lengths that may vanish."""
+    none = x == 0.0
+    return where(none, 0.0, sqrt(where(none, 1.0, x)))
+
+
+@kernel
 def mul_mat_vec(a, v):
     """Matrix times vector."""
     return (
@@ -107,3 +114,62 @@ def mul_mat_t_vec(a, v):
 def column(a, k):
     """Column k of a matrix."""
     return a[k], a[3 + k], a[6 + k]
+
+
+@kernel
+def add9(a, b):
+    """Sum of two matrices."""
+    return (
+        a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5], a[6] + b[6], a[7] + b[7],
+        a[8] + b[8],
+    )  # fmt: skip
+
+
+@kernel
+def scale9(a, s):
+    """Matrix times a scalar."""
+    return a[0] * s, a[1] * s, a[2] * s, a[3] * s, a[4] * s, a[5] * s, a[6] * s, a[7] * s, a[8] * s
+
+
+@kernel
+def transposed(a):
+    """The matrix with rows and columns exchanged."""
+    return a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]
+
+
+@kernel
+def outer(a, b):
+    """The matrix a b'."""
+    return (
+        a[0] * b[0], a[0] * b[1], a[0] * b[2], a[1] * b[0], a[1] * b[1], a[1] * b[2], a[2] * b[0], a[2] * b[1],
+        a[2] * b[2],
+    )  # fmt: skip
+
+
+@kernel
+def add_diagonal(a, d):
+    """Matrix plus a diagonal one."""
+    return a[0] + d[0], a[1], a[2], a[3], a[4] + d[1], a[5], a[6], a[7], a[8] + d[2]
+
+
+@kernel
+def cross_matrix(a):
+    """The matrix that makes a x v of v."""
+    none = zero(a[0])
+    return none, -a[2], a[1], a[2], none, -a[0], -a[1], a[0], none
+
+
+@kernel
+def mul_mat_mat(a, b):
+    """Matrix times matrix."""
+    return (
+        a[0] * b[0] + a[1] * b[3] + a[2] * b[6],
+        a[0] * b[1] + a[1] * b[4] + a[2] * b[7],
+        a[0] * b[2] + a[1] * b[5] + a[2] * b[8],
+        a[3] * b[0] + a[4] * b[3] + a[5] * b[6],
+        a[3] * b[1] + a[4] * b[4] + a[5] * b[7],
+        a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
+        a[6] * b[0] + a[7] * b[3] + a[8] * b[6],
+        a[6] * b[1] + a[7] * b[4] + a[8] * b[7],
+        a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
+    )

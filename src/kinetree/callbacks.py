@@ -1,0 +1,59 @@
+"""Python callbacks of a model: the user's control, passive forces, sensors and actuator types.
+
+    model.callbacks.control = lambda model, data: data.ctrl.fill(1.0)
+
+MuJoCo: mjcb_control, mjcb_passive, mjcb_sensor, mjcb_act_dyn, mjcb_act_gain, mjcb_act_bias, here one set per model.
+With a callback set, `step` and `forward` run their stages one by one from Python; without one nothing is paid for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .errors import nearest
+
+# name -> what it is called with
+SIGNATURES = {
+    "control": "(model, data): sets data.ctrl and applied forces, before actuation",
+    "passive": "(model, data): adds to data.qfrc_passive, after the passive forces",
+    "sensor": "(model, data, stage): writes the sensordata of user sensors of that stage",
+    "act_dyn": "(model, data, actuator id): returns act_dot of an actuator of user dynamics, or writes it if it has several states",
+    "act_gain": "(model, data, actuator id): returns the gain of an actuator whose gain is of user type",
+    "act_bias": "(model, data, actuator id): returns the bias of an actuator whose bias is of user type",
+}
+
+
+class Callbacks:
+    """The callbacks of one model; None where there is none."""
+
+    __slots__ = ("any", *SIGNATURES)
+
+    control: Callable[..., Any] | None
+    passive: Callable[..., Any] | None
+    sensor: Callable[..., Any] | None
+    act_dyn: Callable[..., Any] | None
+    act_gain: Callable[..., Any] | None
+    act_bias: Callable[..., Any] | None
+    any: bool
+
+    def __init__(self) -> None:
+        for name in SIGNATURES:
+            object.__setattr__(self, name, None)
+        object.__setattr__(self, "any", False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in SIGNATURES:
+            raise AttributeError(f"there is no callback {name!r}: {nearest(name, SIGNATURES)}")
+        if value is not None and not callable(value):
+            raise TypeError(f"callback {name} must be a function of {SIGNATURES[name]}, or None")
+        object.__setattr__(self, name, value)
+        object.__setattr__(self, "any", bool([n for n in SIGNATURES if getattr(self, n) is not None]))
+
+    def clear(self) -> None:
+        """Remove all callbacks."""
+        for name in SIGNATURES:
+            setattr(self, name, None)
+
+    def __repr__(self) -> str:
+        return f"<callbacks: {', '.join(n for n in SIGNATURES if getattr(self, n)) or 'none'}>"

@@ -1,0 +1,20 @@
+"""Acceleration without constraints: all smooth forces, then a solve with the joint-space inertia.
+
+MuJoCo: mj_fwdAcceleration. Reads: qfrc_passive, qfrc_bias, qfrc_applied, qfrc_actuator, xfrc_applied, qLD, qLDiagInv.
+Writes: qfrc_smooth, qacc_smooth.
+"""
+
+from ..kernel import stage
+from .applied import add_applied_wrenches
+from .factor import solve_in_place
+
+
+@stage
+def fwd_acceleration(m, d):
+    """Smooth forces and accelerations: qfrc_smooth, qacc_smooth. MuJoCo's mj_fwdAcceleration."""
+    for i in range(m.nv):
+        d.qfrc_smooth[i] = d.qfrc_passive[i] - d.qfrc_bias[i] + d.qfrc_applied[i] + d.qfrc_actuator[i]
+    add_applied_wrenches(m, d, d.qfrc_smooth)
+    for i in range(m.nv):
+        d.qacc_smooth[i] = d.qfrc_smooth[i]
+    solve_in_place(m, d.qLD, d.qLDiagInv, d.qacc_smooth)

@@ -1,0 +1,84 @@
+"""Activations over a step, and the histories of controls.
+
+MuJoCo: mj_nextActivation, mj_actuatorDisabled, and the actuators' part of mj_advance.
+Reads: act, the given rates, actuator_velocity, actuator_length, ctrl, time. Writes: act, history.
+"""
+
+from ..kernel import kernel
+from ..kernel.ops import exp, maximum, where, zero
+from ..math.quaternion import MIN_VALUE
+from ..math.vec3 import root
+from ..types import DisableBit, DynType, GainType
+from .configuration import PI
+from .dcmotor import next_motor_state
+from .history import insert
+from .servo import clip, nearest_whole, wrap_period, wrapped
+
+INTEGRATOR, FILTEREXACT, DCMOTOR = int(DynType.INTEGRATOR), int(DynType.FILTEREXACT), int(DynType.DCMOTOR)
+SO3, NO_ACTUATION = int(GainType.SO3), int(DisableBit.ACTUATION)
+
+
+@kernel
+def actuator_disabled(m, k):
+    """Whether the group of actuator k is switched off. MuJoCo's mj_actuatorDisabled."""
+    group = m.actuator_group[k]
+    return 0 <= group <= 30 and (m.opt_disableactuator >> group) & 1 != 0
+
+
+@kernel
+def next_activation(m, d, k, slot, rate):
+    """Activation of actuator k in a slot of act after a step at the given rate, within limits. mj_nextActivation."""
+    kind, h, now = m.actuator_dyntype[k], m.opt_timestep, d.act[slot]
+    if kind == DCMOTOR:
+        return next_motor_state(m, d, k, slot, rate)
+    if kind == FILTEREXACT:
+        time = maximum(MIN_VALUE, m.actuator_dynprm[k, 0])
+        out = now + rate * time * (1.0 - exp(-h / time))
+    else:
+        out = now + rate * h
+    if m.actuator_actlimited[k]:
+        out = clip(out, m.actuator_actrange[k, 0], m.actuator_actrange[k, 1])
+    return out
+
+
+@kernel
+def wrap_rotation(d, first):
+    """Replace a rotation vector longer than half a turn by the shortest of the same orientation."""
+    x, y, z = d.act[first], d.act[first + 1], d.act[first + 2]
+    angle = root(x * x + y * y + z * z)
+    beyond = angle > PI
+    share = 1.0 - 2.0 * PI * nearest_whole(angle / (2.0 * PI)) / where(beyond, angle, 1.0)
+    share = where(beyond, share, zero(angle) + 1.0)
+    for i in range(3):
+        d.act[first + i] *= share
+
+
+@kernel
+def advance_activations(m, d, rates):
+    """Move act on by a step at the given rates; setpoints on circles and rotations are brought back to one turn."""
+    if m.opt_disableflags & NO_ACTUATION:
+        return
+    for k in range(m.nactuator):
+        first, n = m.actuator_actadr[k], m.actuator_actnum[k]
+        for slot in range(first, first + n):
+            rate = rates[slot]
+            if actuator_disabled(m, k):
+                rate = zero(rate)
+            d.act[slot] = next_activation(m, d, k, slot, rate)
+        if n > 0 and m.actuator_dyntype[k] == INTEGRATOR:
+            if m.actuator_gaintype[k] == SO3:
+                wrap_rotation(d, first)
+            else:
+                last = first + n - 1
+                d.act[last] = wrapped(d.act[last], d.actuator_length[m.actuator_outadr[k]], wrap_period(m, k))
+
+
+@kernel
+def advance_history(m, d):
+    """Store the controls of this moment, as given, where an actuator keeps a history."""
+    if m.nhistory > 0:
+        for k in range(m.nactuator):
+            n = m.actuator_history[k, 0]
+            if n > 0:
+                at, size = m.actuator_historyadr[k], m.actuator_ctrlnum[k]
+                insert(d.history, at, n, size, d.time[0], d.ctrl, m.actuator_ctrladr[k])

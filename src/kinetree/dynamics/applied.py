@@ -1,0 +1,38 @@
+"""Joint forces of the wrenches that a user applies to bodies.
+
+MuJoCo: mj_xfrcAccumulate. One backward pass instead of a Jacobian per body.
+Reads: xfrc_applied (force, then torque, at xipos, world axes), xpos, xipos, cdof. Scratch: body_frc.
+"""
+
+from ..kernel import kernel
+from ..kernel.ops import absolute, needs, zero
+from ..math.spatial import dot6, get6, set6, shift_force
+from ..math.vec3 import get3, sub
+from .rne import accumulate_forces
+
+
+@kernel
+def any_wrench(m, d):
+    """Whether any body has a wrench: a mask over worlds. Six sums side by side keep the additions from waiting."""
+    s0 = s1 = s2 = s3 = s4 = s5 = zero(d.xfrc_applied[0, 0])
+    for b in range(1, m.nbody):
+        s0 += absolute(d.xfrc_applied[b, 0])
+        s1 += absolute(d.xfrc_applied[b, 1])
+        s2 += absolute(d.xfrc_applied[b, 2])
+        s3 += absolute(d.xfrc_applied[b, 3])
+        s4 += absolute(d.xfrc_applied[b, 4])
+        s5 += absolute(d.xfrc_applied[b, 5])
+    return s0 + s1 + s2 + s3 + s4 + s5 > 0.0
+
+
+@kernel
+def add_applied_wrenches(m, d, qfrc):
+    """qfrc += the joint forces of xfrc_applied."""
+    if needs(any_wrench(m, d)):
+        for b in range(1, m.nbody):
+            f = get6(d.xfrc_applied, b)
+            arm = sub(get3(d.xpos, b), get3(d.xipos, b))
+            set6(d.body_frc, b, shift_force((f[3], f[4], f[5], f[0], f[1], f[2]), arm))
+        accumulate_forces(m, d, d.body_frc)
+        for i in range(m.nv):
+            qfrc[i] += dot6(get6(d.cdof, i), get6(d.body_frc, m.dof_bodyid[i]))

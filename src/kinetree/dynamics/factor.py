@@ -1,0 +1,104 @@
+"""Factor and solve with the joint-space inertia, in the sparse order of the tree: M = L'DL.
+
+MuJoCo: mj_factorM, mj_factorI, mj_solveM, mj_mulM. Reference: Featherstone 2008, sec. 6.5.
+A row holds the ancestors of a dof and then the dof itself, so eliminating from the leaves fills nothing in.
+"""
+
+from ..kernel import kernel, stage
+
+
+@kernel
+def eliminate_dof(m, matrix, row, n, inverse):
+    """Take a dof with n ancestors out of their rows; its own row becomes L, from the end on."""
+    for p in range(n - 1, -1, -1):
+        above = m.M_rowadr[m.M_colind[row + p]]
+        weight = matrix[row + p] * inverse
+        for c in range(p + 1):
+            matrix[above + c] -= matrix[row + c] * weight
+        matrix[row + p] = weight
+
+
+@kernel
+def eliminate_pair(m, matrix, row, parent, n, inverse, parent_inverse):
+    """The same for a dof and its parent, with n ancestors in common, these two by two: half the reads and writes each way."""
+    for p in range(n - 1, 0, -2):
+        a, b = m.M_rowadr[m.M_colind[row + p]], m.M_rowadr[m.M_colind[row + p - 1]]
+        xa, ya = matrix[row + p] * inverse, matrix[parent + p] * parent_inverse
+        xb, yb = matrix[row + p - 1] * inverse, matrix[parent + p - 1] * parent_inverse
+        for c in range(p):
+            x, y = matrix[row + c], matrix[parent + c]
+            matrix[a + c] = matrix[a + c] - x * xa - y * ya
+            matrix[b + c] = matrix[b + c] - x * xb - y * yb
+        matrix[a + p] = matrix[a + p] - matrix[row + p] * xa - matrix[parent + p] * ya
+        matrix[row + p], matrix[parent + p] = xa, ya
+        matrix[row + p - 1], matrix[parent + p - 1] = xb, yb
+    if n % 2 == 1:
+        a = m.M_rowadr[m.M_colind[row]]
+        xa, ya = matrix[row] * inverse, matrix[parent] * parent_inverse
+        matrix[a] = matrix[a] - matrix[row] * xa - matrix[parent] * ya
+        matrix[row], matrix[parent] = xa, ya
+
+
+@kernel
+def factor_in_place(m, matrix, diagonal_inverse):
+    """Replace a matrix of M's sparsity by its factors: L below the diagonal, D on it.
+
+    The ancestor at place p of a row has p ancestors itself: those before it in the row.
+    """
+    k = m.nv - 1
+    while k >= 0:
+        row = m.M_rowadr[k]
+        n = m.M_rownnz[k] - 1
+        inverse = 1.0 / matrix[row + n]
+        diagonal_inverse[k] = inverse
+        if n > 0 and m.M_colind[row + n - 1] == k - 1:
+            n -= 1
+            parent = m.M_rowadr[k - 1]
+            weight = matrix[row + n] * inverse
+            for c in range(n + 1):
+                matrix[parent + c] -= matrix[row + c] * weight
+            matrix[row + n] = weight
+            parent_inverse = 1.0 / matrix[parent + n]
+            diagonal_inverse[k - 1] = parent_inverse
+            eliminate_pair(m, matrix, row, parent, n, inverse, parent_inverse)
+            k -= 2
+        else:
+            eliminate_dof(m, matrix, row, n, inverse)
+            k -= 1
+
+
+@kernel
+def solve_in_place(m, factor, diagonal_inverse, x):
+    """Replace x by the solution of (L'DL) y = x."""
+    for i in range(m.nv - 1, -1, -1):
+        start = m.M_rowadr[i]
+        value = x[i]
+        for at in range(start, start + m.M_rownnz[i] - 1):
+            x[m.M_colind[at]] -= factor[at] * value
+    for i in range(m.nv):
+        start = m.M_rowadr[i]
+        value = x[i] * diagonal_inverse[i]
+        for at in range(start, start + m.M_rownnz[i] - 1):
+            value -= factor[at] * x[m.M_colind[at]]
+        x[i] = value
+
+
+@kernel
+def multiply(m, matrix, x, y):
+    """y = matrix x for a symmetric matrix of M's sparsity."""
+    for i in range(m.nv):
+        start = m.M_rowadr[i]
+        end = start + m.M_rownnz[i] - 1
+        value = matrix[end] * x[i]
+        for at in range(start, end):
+            value += matrix[at] * x[m.M_colind[at]]
+            y[m.M_colind[at]] += matrix[at] * x[i]
+        y[i] = value
+
+
+@stage
+def factor_m(m, d):
+    """Factor M into qLD and qLDiagInv. MuJoCo's mj_factorM."""
+    for i in range(m.nC):
+        d.qLD[i] = d.M[i]
+    factor_in_place(m, d.qLD, d.qLDiagInv)

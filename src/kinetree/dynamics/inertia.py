@@ -1,0 +1,79 @@
+"""The joint-space inertia from Python (dense, times a vector, its inverse times a vector), and the two recursions.
+
+MuJoCo: mj_fullM, mj_mulM, mj_solveM, mj_rne. Reads: M and its factors from the position stage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..kernel import function
+from ..kernel.stage import check_arguments
+from ..layout import checked
+from .aba import aba as aba_stage
+from .aba import check_aba
+from .factor import multiply, solve_in_place
+from .rne import rne_bias, rne_inverse
+
+if TYPE_CHECKING:
+    from ..data import Data
+    from ..model import Model
+
+
+@function(x="nv", y="nv")
+def _mul_m(m, d, a):
+    multiply(m, d.M, a.x, a.y)
+
+
+@function(x="nv")
+def _solve_m(m, d, a):
+    solve_in_place(m, d.qLD, d.qLDiagInv, a.x)
+
+
+def full_m(model: Model, data: Data) -> np.ndarray:
+    """The joint-space inertia as a dense (nv, nv) matrix. MuJoCo's mj_fullM."""
+    check_arguments("full_m", model, data)
+    out = np.zeros((model.nv, model.nv))
+    rows = np.repeat(np.arange(model.nv), model.M_rownnz)
+    out[rows, model.M_colind] = out[model.M_colind, rows] = data.M
+    return out
+
+
+def mul_m(model: Model, data: Data, vector: Any) -> np.ndarray:
+    """M times a vector. MuJoCo's mj_mulM, returned."""
+    return _mul_m(model, data, x=vector).y
+
+
+def solve_m(model: Model, data: Data, vector: Any) -> np.ndarray:
+    """The solution of M x = vector, with the factors of `factor_m`. MuJoCo's mj_solveM, returned."""
+    return _solve_m(model, data, x=vector).x
+
+
+def rne(model: Model, data: Data, acceleration: bool = False) -> np.ndarray:
+    """Joint forces of the bare tree: for zero acceleration, or for data.qacc; without armature. MuJoCo's mj_rne, returned.
+
+    Without acceleration the result is also in data.qfrc_bias, as MuJoCo's velocity stage leaves it (without tendon bias).
+    """
+    if acceleration:
+        rne_inverse(model, data)
+        return data.qfrc_inverse.copy()
+    rne_bias(model, data)
+    return data.qfrc_bias.copy()
+
+
+def aba(model: Model, data: Data, force: Any = None) -> np.ndarray:
+    """Accelerations under joint forces in linear time, without M: the articulated-body algorithm, returned.
+
+    force: joint forces besides gravity and velocity effects; by default all smooth forces, as `forward` left them.
+    Reads the position and velocity stages. Refuses tendon armature, which couples joints that no body connects.
+    """
+    check_arguments("aba", model, data)
+    check_aba(model)
+    if force is None:
+        data.aba_force[:] = data.qfrc_smooth + data.qfrc_bias
+    else:
+        data.aba_force[:] = checked(force, (model.nv,), "float64", "aba: force")
+    aba_stage(model, data)
+    return data.aba_qacc.copy()

@@ -1,0 +1,237 @@
+"""Jacobians of points and subtrees, velocities of objects, and forces at points.
+
+MuJoCo: mj_jac, mj_jacBody, mj_jacBodyCom, mj_jacSite, mj_jacGeom, mj_jacSubtreeCom, mj_jacDot, mj_angmomMat,
+mj_objectVelocity, mj_objectAcceleration, mj_applyFT, mj_local2Global.
+Reads: the position stage (xpos, xipos, cdof, cinert, subtree_com), for rates and velocities also cvel and cdof_dot.
+Jacobians are (3, nv) in world axes: translation [m per unit of qvel] and rotation [rad per unit of qvel].
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..kernel import function, kernel
+from ..layout import checked
+from ..math.quaternion import get4, mul_quat, to_matrix
+from ..math.spatial import cross_motion, get6, get10, mul_inertia, shift_force, shift_motion
+from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, sub
+from ..types import JointType
+
+if TYPE_CHECKING:
+    from ..data import Data
+    from ..model import Model
+
+FREE, BALL = int(JointType.FREE), int(JointType.BALL)
+
+
+@kernel
+def last_dof(m, b):
+    """The last degree of freedom that moves a body, -1 if none does; go on with dof_parentid."""
+    w = m.body_weldid[b]
+    return m.body_dofadr[w] + m.body_dofnum[w] - 1 if m.body_dofnum[w] > 0 else -1
+
+
+@kernel
+def point3(field):
+    """A vector argument."""
+    return field[0], field[1], field[2]
+
+
+@kernel
+def axis_at(m, d, i, point):
+    """Motion axis of dof i seen at a point of a body that it moves."""
+    return shift_motion(get6(d.cdof, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
+
+
+@kernel
+def put_column(jacp, jacr, i, s):
+    """Write column i of both Jacobians from a spatial vector."""
+    for k in range(3):
+        jacr[k, i] = s[k]
+        jacp[k, i] = s[k + 3]
+
+
+@function(point="3", body=int, jacp="3 nv", jacr="3 nv")
+def _jac(m, d, a):
+    point = point3(a.point)
+    i = last_dof(m, a.body)
+    while i >= 0:
+        put_column(a.jacp, a.jacr, i, axis_at(m, d, i, point))
+        i = m.dof_parentid[i]
+
+
+@kernel
+def axis_rate(m, d, i):
+    """Rate of motion axis i; axes of quaternions turn with the velocity of their own body."""
+    j = m.dof_jntid[i]
+    kind = m.jnt_type[j]
+    if kind == BALL or (kind == FREE and i >= m.jnt_dofadr[j] + 3):
+        return cross_motion(get6(d.cvel, m.dof_bodyid[i]), get6(d.cdof, i))
+    return get6(d.cdof_dot, i)
+
+
+@function(point="3", body=int, jacp="3 nv", jacr="3 nv")
+def _jac_dot(m, d, a):
+    point = point3(a.point)
+    moving = shift_motion(get6(d.cvel, a.body), sub(point, get3(d.xpos, a.body)))
+    i = last_dof(m, a.body)
+    while i >= 0:
+        axis = get6(d.cdof, i)
+        rate = shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
+        drift = cross((axis[0], axis[1], axis[2]), (moving[3], moving[4], moving[5]))
+        put_column(
+            a.jacp, a.jacr, i, (rate[0], rate[1], rate[2], rate[3] + drift[0], rate[4] + drift[1], rate[5] + drift[2])
+        )
+        i = m.dof_parentid[i]
+
+
+@kernel
+def momentum_column(m, d, b, i, centre):
+    """Momentum of body b about a point for a unit velocity of dof i, which moves it."""
+    origin = get3(d.xpos, b)
+    return shift_force(mul_inertia(get10(d.cinert, b), axis_at(m, d, i, origin)), sub(centre, origin))
+
+
+@function(body=int, angular="3 nv", linear="3 nv")
+def _subtree_momentum(m, d, a):
+    centre = get3(d.subtree_com, a.body)
+    b = a.body
+    while b < m.nbody and (b == a.body or m.body_parentid[b] >= a.body):
+        i = last_dof(m, b)
+        while i >= 0:
+            column = momentum_column(m, d, b, i, centre)
+            for k in range(3):
+                a.angular[k, i] += column[k]
+                a.linear[k, i] += column[k + 3]
+            i = m.dof_parentid[i]
+        b += 1
+
+
+@function(point="3", body=int, wrench="6", qfrc="nv")
+def _apply_ft(m, d, a):
+    point = point3(a.point)
+    i = last_dof(m, a.body)
+    while i >= 0:
+        s = axis_at(m, d, i, point)
+        for k in range(6):
+            a.qfrc[i] += s[k] * a.wrench[k]
+        i = m.dof_parentid[i]
+
+
+@function(pos="3", quat="4", body=int, xpos="3", xmat="9")
+def _local_to_global(m, d, a):
+    p = add(get3(d.xpos, a.body), mul_mat_vec(get9(d.xmat, a.body), point3(a.pos)))
+    r = to_matrix(mul_quat(get4(d.xquat, a.body), (a.quat[0], a.quat[1], a.quat[2], a.quat[3])))
+    for k in range(3):
+        a.xpos[k] = p[k]
+    for k in range(9):
+        a.xmat[k] = r[k]
+
+
+def jac(model: Model, data: Data, point: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Translation and rotation Jacobians of a world point that moves with a body. MuJoCo's mj_jac."""
+    out = _jac(model, data, point=checked(point, (3,), "float64", "jac: point"), body=model.id("body", body))
+    return out.jacp, out.jacr
+
+
+def jac_body(model: Model, data: Data, body: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobians of a body's origin. MuJoCo's mj_jacBody."""
+    return jac(model, data, data.xpos[model.id("body", body)], body)
+
+
+def jac_body_com(model: Model, data: Data, body: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobians of a body's centre of mass. MuJoCo's mj_jacBodyCom."""
+    return jac(model, data, data.xipos[model.id("body", body)], body)
+
+
+def jac_site(model: Model, data: Data, site: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobians of a site. MuJoCo's mj_jacSite."""
+    i = model.id("site", site)
+    return jac(model, data, data.site_xpos[i], int(model.site_bodyid[i]))
+
+
+def jac_geom(model: Model, data: Data, geom: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobians of a geom's centre. MuJoCo's mj_jacGeom."""
+    i = model.id("geom", geom)
+    return jac(model, data, data.geom_xpos[i], int(model.geom_bodyid[i]))
+
+
+def jac_subtree_com(model: Model, data: Data, body: str | int) -> np.ndarray:
+    """Translation Jacobian of a subtree's centre of mass. MuJoCo's mj_jacSubtreeCom."""
+    b = model.id("body", body)
+    mass = data.subtree_mass[b]
+    return _subtree_momentum(model, data, body=b).linear / mass if mass > 0 else np.zeros((3, model.nv))
+
+
+def jac_dot(model: Model, data: Data, point: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
+    """Time derivatives of both Jacobians of a point that moves with a body. MuJoCo's mj_jacDot."""
+    out = _jac_dot(model, data, point=checked(point, (3,), "float64", "jac_dot: point"), body=model.id("body", body))
+    return out.jacp, out.jacr
+
+
+def angmom_mat(model: Model, data: Data, body: str | int) -> np.ndarray:
+    """Matrix that turns qvel into the subtree's angular momentum about its centre of mass. MuJoCo's mj_angmomMat."""
+    return _subtree_momentum(model, data, body=model.id("body", body)).angular
+
+
+def apply_ft(model: Model, data: Data, force: Any, torque: Any, point: Any, body: str | int) -> np.ndarray:
+    """Joint forces of a force [N] at a world point of a body and a torque [N m] on it. MuJoCo's mj_applyFT."""
+    parts = [checked(v, (3,), "float64", f"apply_ft: {n}") for n, v in (("torque", torque), ("force", force))]
+    wrench = np.concatenate([np.broadcast_to(p, 3) for p in parts])
+    point = checked(point, (3,), "float64", "apply_ft: point")
+    return _apply_ft(model, data, point=point, wrench=wrench, body=model.id("body", body)).qfrc
+
+
+def local_to_global(
+    model: Model, data: Data, pos: Any, quat: Any, body: str | int
+) -> tuple[np.ndarray, np.ndarray]:
+    """World position and rotation matrix (9) of a frame fixed in a body. MuJoCo's mj_local2Global."""
+    out = _local_to_global(model, data, pos=pos, quat=quat, body=model.id("body", body))
+    return out.xpos, out.xmat
+
+
+def _object_frame(model: Model, data: Data, kind: str, key: str | int) -> tuple[int, np.ndarray, np.ndarray]:
+    """Body, position and axes of an object that has a frame."""
+    if kind in ("body", "xbody"):
+        b = model.id("body", key)
+        return (b, data.xipos[b], data.ximat[b]) if kind == "body" else (b, data.xpos[b], data.xmat[b])
+    prefix = {"geom": "geom", "site": "site", "camera": "cam"}.get(kind)
+    if prefix is None:
+        raise ValueError(f"an object with a frame is a body, xbody, geom, site or camera, not {kind!r}")
+    i = model.id(kind, key)
+    body = int(getattr(model, f"{prefix}_bodyid")[i])
+    return body, getattr(data, f"{prefix}_xpos")[i], getattr(data, f"{prefix}_xmat")[i]
+
+
+def _seen_from(vector: np.ndarray, axes: np.ndarray, local: bool) -> np.ndarray:
+    return (vector.reshape(2, 3) @ axes.reshape(3, 3)).ravel() if local else vector
+
+
+def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
+    """Velocity [rad/s; m/s] of an object at its own position, in world axes or its own. MuJoCo's mj_objectVelocity.
+
+    kind: "body" (its inertial frame), "xbody" (its own frame), "geom", "site" or "camera".
+    """
+    body, pos, axes = _object_frame(model, data, kind, key)
+    if model.body_dofnum[model.body_weldid[body]] == 0:
+        return np.zeros(6)
+    v = data.cvel[body].copy()
+    v[3:] += np.cross(v[:3], pos - data.xpos[body])
+    return _seen_from(v, axes, local)
+
+
+def object_acceleration(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
+    """Acceleration [rad/s^2; m/s^2] of an object, gravity included as upward. MuJoCo's mj_objectAcceleration.
+
+    Reads cacc, which `rne_post_constraint` writes.
+    """
+    body, pos, axes = _object_frame(model, data, kind, key)
+    arm = pos - data.xpos[body]
+    v, a = data.cvel[body].copy(), data.cacc[body].copy()
+    v[3:] += np.cross(v[:3], arm)
+    a[3:] += np.cross(a[:3], arm) + np.cross(v[:3], v[3:])
+    return _seen_from(a, axes, local)
+
+

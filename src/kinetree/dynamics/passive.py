@@ -1,0 +1,126 @@
+"""Passive forces: springs, dampers, gravity compensation and the surrounding medium.
+
+MuJoCo: mj_passive. With springs and dampers both disabled there are no passive forces of any kind.
+Reads: qpos, qvel, plastic, xpos, xipos, ximat, cdof, cvel, ten_length, ten_J, ten_velocity. Scratch: body_frc.
+Writes: qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_adhesion, qfrc_passive.
+"""
+
+from ..kernel import kernel, stage
+from ..kernel.ops import needs
+from ..math.spatial import set6, shift_force
+from ..math.vec3 import dot, get3, root, sub
+from ..types import DisableBit, JointType
+from .damping import dof_damping, resistance, tendon_damping
+from .fluid import fluid
+from .rne import accumulate_forces, project_forces
+from .spring import (
+    is_stiff,
+    joint_stiffness,
+    pull_rate,
+    rotation_displacement,
+    scalar_displacement,
+    tendon_displacement,
+    tendon_stiffness,
+    translation_displacement,
+)
+
+FREE, BALL = int(JointType.FREE), int(JointType.BALL)
+NO_SPRING, NO_DAMPER, NO_GRAVITY = int(DisableBit.SPRING), int(DisableBit.DAMPER), int(DisableBit.GRAVITY)
+
+
+@kernel
+def pull_back(d, v, stiffness, displacement):
+    """Set the spring force of three dofs from v on, against a displacement."""
+    rate = pull_rate(stiffness, root(dot(displacement, displacement)))
+    d.qfrc_spring[v] = -rate * displacement[0]
+    d.qfrc_spring[v + 1] = -rate * displacement[1]
+    d.qfrc_spring[v + 2] = -rate * displacement[2]
+
+
+@kernel
+def set_joint_springs(m, d):
+    """Spring forces of joints."""
+    for j in range(m.njnt):
+        stiffness = joint_stiffness(m, j)
+        if needs(is_stiff(stiffness)):
+            v, a, kind = m.jnt_dofadr[j], m.jnt_qposadr[j], m.jnt_type[j]
+            if kind == FREE:
+                pull_back(d, v, stiffness, translation_displacement(m, d, a))
+                v += 3
+                a += 3
+            if kind == FREE or kind == BALL:
+                pull_back(d, v, stiffness, rotation_displacement(m, d, j, a))
+            else:
+                x = scalar_displacement(m, d, j)
+                d.qfrc_spring[v] = -x * pull_rate(stiffness, x)
+
+
+@kernel
+def add_tendon_springs(m, d):
+    """Spring forces of tendons."""
+    for t in range(m.ntendon):
+        stiffness = tendon_stiffness(m, t)
+        if needs(is_stiff(stiffness)):
+            x = tendon_displacement(m, d, t)
+            force = -x * pull_rate(stiffness, x)
+            first = m.ten_J_rowadr[t]
+            for at in range(first, first + m.ten_J_rownnz[t]):
+                d.qfrc_spring[m.ten_J_colind[at]] += d.ten_J[at] * force
+
+
+@kernel
+def add_tendon_dampers(m, d):
+    """Damping forces of tendons."""
+    for t in range(m.ntendon):
+        force = -resistance(tendon_damping(m, t), d.ten_velocity[t])
+        first = m.ten_J_rowadr[t]
+        for at in range(first, first + m.ten_J_rownnz[t]):
+            d.qfrc_damper[m.ten_J_colind[at]] += d.ten_J[at] * force
+
+
+@kernel
+def set_gravity_compensation(m, d):
+    """Joint forces that carry a share of each body's weight, applied at its centre of mass."""
+    for b in range(1, m.nbody):
+        lift = -m.body_mass[b] * m.body_gravcomp[b]
+        force = lift * m.opt_gravity[0], lift * m.opt_gravity[1], lift * m.opt_gravity[2]
+        to_origin = sub(get3(d.xpos, b), get3(d.xipos, b))
+        set6(d.body_frc, b, shift_force((0.0, 0.0, 0.0, force[0], force[1], force[2]), to_origin))
+    accumulate_forces(m, d, d.body_frc)
+    project_forces(m, d, d.qfrc_gravcomp)
+
+
+@kernel
+def start(m, d, damped):
+    """Every dof's own damping, if dampers act, and no other force yet."""
+    for i in range(m.nv):
+        if damped:
+            d.qfrc_damper[i] = -resistance(dof_damping(m, i), d.qvel[i])
+        else:
+            d.qfrc_damper[i] = 0.0
+        d.qfrc_spring[i] = 0.0
+        d.qfrc_gravcomp[i] = 0.0
+        d.qfrc_fluid[i] = 0.0
+        d.qfrc_adhesion[i] = 0.0  # until there are contacts
+
+
+@stage
+def passive(m, d):
+    """Springs, dampers, gravity compensation, medium and their sum qfrc_passive. MuJoCo's mj_passive."""
+    springs = m.opt_disableflags & NO_SPRING == 0
+    dampers = m.opt_disableflags & NO_DAMPER == 0
+    start(m, d, dampers)
+    if springs:
+        set_joint_springs(m, d)
+        add_tendon_springs(m, d)
+    if dampers:
+        add_tendon_dampers(m, d)
+    if (springs or dampers) and needs((m.opt_density != 0.0) | (m.opt_viscosity != 0.0)):
+        fluid(m, d)
+    for i in range(m.nv):
+        d.qfrc_passive[i] = d.qfrc_spring[i] + d.qfrc_damper[i] + d.qfrc_fluid[i] + d.qfrc_adhesion[i]
+    if (springs or dampers) and m.flg_gravcomp != 0 and m.opt_disableflags & NO_GRAVITY == 0:
+        set_gravity_compensation(m, d)
+        for i in range(m.nv):
+            if not m.jnt_actgravcomp[m.dof_jntid[i]]:  # otherwise fwd_actuation adds it
+                d.qfrc_passive[i] += d.qfrc_gravcomp[i]

@@ -1,0 +1,164 @@
+"""Derivative of actuator forces by joint velocities.
+
+MuJoCo: mjd_actuator_vel. An actuator whose force is at a limit, of its own or of the joint or tendon it drives, does not
+change with the velocity and counts for nothing. So does a motor's controller at its largest voltage, and its current at its
+largest rate. The friction of a motor's bristles counts by its damping alone.
+Reads: actuator_moment, actuator_length, actuator_velocity, actuator_force, qfrc_actuator, act, act_dot, ctrl_used.
+"""
+
+from ..dynamics.activation import actuator_disabled
+from ..dynamics.actuation import activation, input_of, read_controls
+from ..dynamics.dcmotor import CONTROLLED, friction_and_cogging, motor_slots, motor_voltage, resistance
+from ..dynamics.muscle import guarded, length_curve, normalized_length, optimal_length, peak_force
+from ..dynamics.servo import clip, servo_inputs
+from ..kernel import kernel
+from ..kernel.ops import absolute, exp, maximum, where, zero
+from ..math.quaternion import MIN_VALUE
+from ..math.sparse_lu import add_outer_product
+from ..math.vec3 import norm
+from ..types import BiasType, DisableBit, GainType, TrnType
+
+GAIN_AFFINE, GAIN_MUSCLE = int(GainType.AFFINE), int(GainType.MUSCLE)
+GAIN_DCMOTOR, GAIN_SO3 = int(GainType.DCMOTOR), int(GainType.SO3)
+BIAS_AFFINE, BIAS_DCMOTOR, BIAS_SO3 = int(BiasType.AFFINE), int(BiasType.DCMOTOR), int(BiasType.SO3)
+JOINT, JOINTINPARENT, TENDON = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.TENDON)
+NO_ACTUATION = int(DisableBit.ACTUATION)
+ROUNDING = 1e-10  # share of a limit within which a force is at it: forces that were scaled to reach it are rounded
+
+
+@kernel
+def muscle_gain_slope(m, d, k, row):
+    """Derivative of a muscle's gain by its velocity."""
+    length = normalized_length(m, d, m.actuator_gainprm, k, row)
+    fastest = guarded(optimal_length(m, m.actuator_gainprm, k, row) * m.actuator_gainprm[k, 6])
+    v, y = d.actuator_velocity[row] / fastest, m.actuator_gainprm[k, 8] - 1.0
+    shortening = where(v <= -1.0, 0.0, 2.0 * v + 2.0)
+    lengthening = where(v <= y, 2.0 * (y - v) / guarded(y), 0.0)
+    by_length = length_curve(length, m.actuator_gainprm[k, 4], m.actuator_gainprm[k, 5])
+    return -peak_force(m, m.actuator_gainprm, k, row) * by_length * where(v <= 0.0, shortening, lengthening) / fastest
+
+
+@kernel
+def is_outside(x, low, high):
+    """Whether x is at a limit or beyond."""
+    return (x <= low) | (x >= high)
+
+
+@kernel
+def tendon_is_limited(m, d, t):
+    """Whether the forces of actuators on tendon t are scaled down to its limit; cogging and friction come on top."""
+    total = zero(d.ten_length[t])
+    for k in range(m.nactuator):
+        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
+            total += d.actuator_force[m.actuator_outadr[k]]
+            if m.actuator_biastype[k] == BIAS_DCMOTOR and not actuator_disabled(m, k):
+                total -= friction_and_cogging(m, d, k)
+    low, high = m.tendon_actfrcrange[t, 0], m.tendon_actfrcrange[t, 1]
+    return is_outside(total, low + ROUNDING * absolute(low), high - ROUNDING * absolute(high))
+
+
+@kernel
+def output_is_limited(m, d, k, force):
+    """Whether a force of actuator k is at the limits of the actuator or of its tendon."""
+    limited = force != force  # no, in the type that comparing such numbers has
+    if m.actuator_forcelimited[k]:
+        low, high = m.actuator_forcerange[k, 0], m.actuator_forcerange[k, 1]
+        if m.actuator_gaintype[k] == GAIN_SO3:
+            limited = limited | (force >= high * (1.0 - ROUNDING))
+        else:
+            limited = limited | is_outside(force, low, high)
+    if m.actuator_trntype[k] == TENDON and m.tendon_actfrclimited[m.actuator_trnid[k, 0]]:
+        limited = limited | tendon_is_limited(m, d, m.actuator_trnid[k, 0])
+    return limited
+
+
+@kernel
+def force_size(m, d, k):
+    """What the limits of actuator k are compared with: its force, for three torques their size."""
+    row = m.actuator_outadr[k]
+    if m.actuator_gaintype[k] == GAIN_SO3:
+        return norm((d.actuator_force[row], d.actuator_force[row + 1], d.actuator_force[row + 2]))
+    return d.actuator_force[row]
+
+
+@kernel
+def motor_slope(m, d, k):
+    """Derivative of a motor's torque by its velocity: back-EMF and what the controller sets against it, and friction."""
+    _, integral, temperature, _, current = motor_slots(m, k)
+    rate, constant = d.actuator_velocity[m.actuator_outadr[k]], m.actuator_gainprm[k, 1]
+    ohm = maximum(MIN_VALUE, resistance(m, d, k, temperature))
+    voltage = motor_voltage(m, d, k, integral)
+    answer = zero(rate)  # change of the controller's voltage
+    if m.actuator_ctrlspec[k] & CONTROLLED:
+        most = m.actuator_gainprm[k, 7]
+        driven = voltage - servo_inputs(m, d, k)[3]
+        spent = (most > 0.0) & (absolute(driven) >= most * (1.0 - ROUNDING))
+        cold = maximum(MIN_VALUE, m.actuator_gainprm[k, 0])
+        answer = where(spent, zero(rate), constant - m.actuator_gainprm[k, 6] * cold / constant)
+    slope = constant * (answer - constant) / ohm
+    torque = constant / ohm * (voltage - constant * rate)
+    if current >= 0:
+        torque = constant * activation(m, d, k, current)
+        if m.actuator_actearly[k]:
+            most, time = m.actuator_dynprm[k, 1], m.actuator_dynprm[k, 0]
+            held = (most > 0.0) & (absolute(d.act_dot[current]) >= most)
+            slope = where(held, 0.0, slope * (1.0 - exp(-m.opt_timestep / time)))
+        else:
+            slope = zero(slope)
+    slope = where(output_is_limited(m, d, k, torque), 0.0, slope)
+    return slope - maximum(0.0, m.actuator_dynprm[k, 6])
+
+
+@kernel
+def force_slope(m, d, k):
+    """Derivative of the force of actuator k by its velocity, where no limit holds it."""
+    gain, bias, row = m.actuator_gaintype[k], m.actuator_biastype[k], m.actuator_outadr[k]
+    slope = zero(d.actuator_velocity[row])
+    if bias == BIAS_AFFINE or bias == BIAS_SO3:
+        slope += m.actuator_biasprm[k, 2]
+    if gain == GAIN_AFFINE:
+        slope += m.actuator_gainprm[k, 2] * input_of(m, d, k, row)
+    elif gain == GAIN_MUSCLE:
+        slope += muscle_gain_slope(m, d, k, row) * input_of(m, d, k, row)
+    elif gain == GAIN_DCMOTOR:
+        slope += motor_slope(m, d, k)
+    if bias != BIAS_DCMOTOR:
+        slope = where(output_is_limited(m, d, k, force_size(m, d, k)), 0.0, slope)
+    return slope
+
+
+@kernel
+def actuator_slope(m, d, k):
+    """Derivative of the force of actuator k by its velocity."""
+    slope = force_slope(m, d, k)
+    kind, j = m.actuator_trntype[k], m.actuator_trnid[k, 0]
+    if (kind == JOINT or kind == JOINTINPARENT) and m.jnt_actfrclimited[j]:
+        low, high = m.jnt_actfrcrange[j, 0], m.jnt_actfrcrange[j, 1]
+        slope = where(is_outside(d.qfrc_actuator[m.jnt_dofadr[j]], low, high), 0.0, slope)
+    return slope
+
+
+@kernel
+def refresh_controls(m, d):
+    """Controls as they act now, as the last actuation would have left them had it seen these controls: ctrl_used."""
+    read_controls(m, d)
+    for k in range(m.nactuator):
+        if m.actuator_gaintype[k] == GAIN_DCMOTOR:
+            slot, at = motor_slots(m, k)[0], m.actuator_ctrladr[k]
+            if slot >= 0:
+                reach = m.actuator_dynprm[k, 7] * m.opt_timestep
+                d.ctrl_used[at] = clip(d.ctrl_used[at], d.act[slot] - reach, d.act[slot] + reach)
+
+
+@kernel
+def add_actuator_derivative(m, d, matrix):
+    """Add d qfrc_actuator / d qvel."""
+    if m.opt_disableflags & NO_ACTUATION:
+        return
+    for k in range(m.nactuator):
+        if not actuator_disabled(m, k):
+            slope = actuator_slope(m, d, k)
+            for row in range(m.actuator_outadr[k], m.actuator_outadr[k] + m.actuator_outnum[k]):
+                first = d.moment_rowadr[row]
+                end = first + d.moment_rownnz[row]
+                add_outer_product(m, matrix, d.actuator_moment, d.moment_colind, first, end, slope)

@@ -1,0 +1,337 @@
+"""Derivative of the forces of the surrounding medium by joint velocities.
+
+MuJoCo: mjd_inertiaBoxFluid, mjd_ellipsoidFluid. The slope of a body's wrench by its velocity is a 6 x 6 matrix, kept as four
+3 x 3 blocks: torque by angular velocity, torque by velocity, force by angular velocity, force by velocity. Slopes are
+added up over subtrees at xpos in world axes, so that every pair of dofs is visited once.
+Divisors are guarded as in MuJoCo, where a body is almost at rest.
+Reads: cvel, xpos, xipos, ximat, geom_xpos, geom_xmat, cdof; opt_density, opt_viscosity, opt_wind. Scratch: fluid_slope.
+"""
+
+from ..dynamics.fluid import any_ellipsoid, box_edge, local_velocity, semiaxes, sort3, swept_moment
+from ..kernel import kernel
+from ..kernel.ops import absolute, maximum, where, zero
+from ..math.quaternion import MIN_VALUE
+from ..math.sparse_lu import diagonal, lower, upper
+from ..math.spatial import angular, dot6, get6, join, linear, shift_force
+from ..math.vec3 import (
+    add,
+    add9,
+    add_diagonal,
+    add_scaled,
+    cross_matrix,
+    dot,
+    get3,
+    get9,
+    mul_mat_mat,
+    mul_mat_t_vec,
+    mul_mat_vec,
+    norm,
+    outer,
+    root,
+    scale,
+    scale9,
+    sub,
+    transposed,
+)
+from ..types import Integrator
+from .derivative_rne import is_lone_body
+
+IMPLICITFAST = int(Integrator.IMPLICITFAST)
+PI = 3.141592653589793
+
+
+@kernel
+def times(a, b):
+    """Products of the components of two vectors."""
+    return a[0] * b[0], a[1] * b[1], a[2] * b[2]
+
+
+@kernel
+def none9(x):
+    """A matrix of zeros of x's scalar type."""
+    o = zero(x)
+    return o, o, o, o, o, o, o, o, o
+
+
+@kernel
+def box_slope(m, b, w, v):
+    """Slope of the wrench on a body's inertia box: of a - c |x| x it is a - 2 c |x|, axis by axis."""
+    i0, i1, i2 = get3(m.body_inertia, b)
+    x, y, z = box_edge(m, b, i1 + i2 - i0), box_edge(m, b, i0 + i2 - i1), box_edge(m, b, i0 + i1 - i2)
+    diameter = (x + y + z) * (1.0 / 3.0)
+    viscosity, density = maximum(m.opt_viscosity, 0.0), maximum(m.opt_density, 0.0)
+    twist, slow = -PI * viscosity * diameter * diameter * diameter, -3.0 * PI * viscosity * diameter
+    x4, y4, z4 = x * x * x * x, y * y * y * y, z * z * z * z
+    spin = density * (1.0 / 32.0)
+    torque = (
+        twist - spin * x * (y4 + z4) * absolute(w[0]),
+        twist - spin * y * (x4 + z4) * absolute(w[1]),
+        twist - spin * z * (x4 + y4) * absolute(w[2]),
+    )
+    force = (
+        slow - density * y * z * absolute(v[0]),
+        slow - density * x * z * absolute(v[1]),
+        slow - density * x * y * absolute(v[2]),
+    )
+    o = none9(w[0])
+    return add_diagonal(o, torque), o, o, add_diagonal(o, force)
+
+
+@kernel
+def added_mass_slope(m, g, w, v):
+    """Slope of the wrench of the medium that moves along: with p = M v and q = I w, torque p x v + q x w, force p x w."""
+    mass = scale((m.geom_fluid[g, 6], m.geom_fluid[g, 7], m.geom_fluid[g, 8]), m.opt_density)
+    inertia = scale((m.geom_fluid[g, 9], m.geom_fluid[g, 10], m.geom_fluid[g, 11]), m.opt_density)
+    by_momentum, by_spin = cross_matrix(times(mass, v)), cross_matrix(times(inertia, w))
+    return (
+        add9(by_spin, scale_columns(cross_matrix(w), scale(inertia, -1.0))),
+        add9(by_momentum, scale_columns(cross_matrix(v), scale(mass, -1.0))),
+        by_momentum,
+        scale_columns(cross_matrix(w), scale(mass, -1.0)),
+    )
+
+
+@kernel
+def scale_columns(a, s):
+    """Matrix times a diagonal one."""
+    return (
+        a[0] * s[0], a[1] * s[1], a[2] * s[2], a[3] * s[0], a[4] * s[1], a[5] * s[2], a[6] * s[0], a[7] * s[1],
+        a[8] * s[2],
+    )  # fmt: skip
+
+
+@kernel
+def angular_drag_slope(m, g, s, w):
+    """Slope of the torque -(viscous + density |c w|) w against turning, with c a factor for each axis."""
+    slender, turning = m.geom_fluid[g, 2], m.geom_fluid[g, 3]
+    _, middle, high = sort3(s)
+    most = swept_moment(middle, high)
+    i0 = swept_moment(s[0], maximum(s[1], s[2]))
+    i1 = swept_moment(s[1], maximum(s[2], s[0]))
+    i2 = swept_moment(s[2], maximum(s[0], s[1]))
+    c = (
+        turning * i0 + slender * (most - i0),
+        turning * i1 + slender * (most - i1),
+        turning * i2 + slender * (most - i2),
+    )
+    moment = times(c, w)
+    growth = scale(times(c, moment), -m.opt_density / maximum(MIN_VALUE, norm(moment)))
+    diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
+    along = dot(w, growth) - m.opt_viscosity * PI * diameter * diameter * diameter
+    return add_diagonal(outer(w, growth), (along, along, along))
+
+
+@kernel
+def inverse(x):
+    """1 / x, or 0 where x is too small to divide by."""
+    tiny = x <= MIN_VALUE
+    return where(tiny, 0.0, 1.0 / where(tiny, 1.0, x))
+
+
+@kernel
+def shadow_shape(s, v):
+    """Speed and direction e of a motion, and of the shadow that the ellipsoid casts along it: a size, weights a, normal n.
+
+    n = a e, with the weights scaled so that n.e = 1; the shadow's area is size * sqrt(n.n).
+    """
+    longest = maximum(maximum(s[0], s[1]), s[2])
+    speed = norm(v)
+    e, t = scale(v, inverse(speed)), scale(s, inverse(longest))
+    yz, zx, xy = t[1] * t[2], t[2] * t[0], t[0] * t[1]
+    weights = yz * yz, zx * zx, xy * xy
+    along = dot(weights, times(e, e))
+    weights = scale(weights, inverse(along))
+    return speed, e, PI * longest * longest * root(along), weights, times(weights, e)
+
+
+@kernel
+def drag_slope(m, g, s, shape):
+    """Slope of the force -(viscous + density |v| area) v, where the area follows the shadow that v casts."""
+    speed, e, size, weights, normal = shape
+    blunt, slender = m.geom_fluid[g, 1], m.geom_fluid[g, 2]
+    _, middle, high = sort3(s)
+    square = dot(normal, normal)
+    shadow = size * root(square)
+    area = blunt * shadow + slender * (PI * high * middle - shadow)
+    growth = sub(times(weights, normal), scale(normal, square))  # of the shadow by e, but for a factor
+    growth = scale(growth, (blunt - slender) * size * inverse(root(square)))
+    pull = -m.opt_density * speed
+    diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
+    straight = pull * area - 3.0 * PI * diameter * m.opt_viscosity
+    return add_diagonal(scale9(outer(e, add_scaled(growth, e, area)), pull), (straight, straight, straight))
+
+
+@kernel
+def kutta_slope(m, g, shape):
+    """Slope of the lift C (n x v) x v = C (v n.v - n v.v), with C proportional to sqrt(n.v / (n.n v.v))."""
+    speed, e, size, weights, normal = shape
+    square = dot(normal, normal)
+    fall = sub(sub(normal, e), scale(times(weights, normal), inverse(square)))  # of log C by e
+    turn = add9(outer(e, normal), scale9(outer(normal, e), -1.0))
+    slope = add9(scale9(turn, 2.0), outer(sub(e, normal), fall))
+    slope = add_diagonal(slope, (1.0 - weights[0], 1.0 - weights[1], 1.0 - weights[2]))
+    return scale9(slope, m.geom_fluid[g, 4] * m.opt_density * size * speed * inverse(root(square)))
+
+
+@kernel
+def ellipsoid_slope(m, g, w, v):
+    """Slope of the wrench on the ellipsoid that stands for geom g, in its own axes."""
+    s = semiaxes(m, g)
+    shape = shadow_shape(s, v)
+    magnus = m.geom_fluid[g, 5] * m.opt_density * (4.0 / 3.0) * PI * s[0] * s[1] * s[2]
+    torque_w, torque_v, force_w, force_v = added_mass_slope(m, g, w, v)
+    torque_w = add9(torque_w, angular_drag_slope(m, g, s, w))
+    force_w = add9(force_w, scale9(cross_matrix(v), -magnus))
+    force_v = add9(force_v, scale9(cross_matrix(w), magnus))
+    force_v = add9(force_v, add9(drag_slope(m, g, s, shape), kutta_slope(m, g, shape)))
+    return torque_w, torque_v, force_w, force_v
+
+
+@kernel
+def symmetrized(slope):
+    """The symmetric part of a slope."""
+    torque_w, torque_v, force_w, force_v = slope
+    across = scale9(add9(torque_v, transposed(force_w)), 0.5)
+    return (
+        scale9(add9(torque_w, transposed(torque_w)), 0.5),
+        across,
+        transposed(across),
+        scale9(add9(force_v, transposed(force_v)), 0.5),
+    )
+
+
+@kernel
+def turned(a, axes):
+    """A matrix in given axes, taken to world axes."""
+    return mul_mat_mat(mul_mat_mat(axes, a), transposed(axes))
+
+
+@kernel
+def shifted(slope, r):
+    """A slope at a point further on by r: both the wrench and the velocity are then those of that point."""
+    torque_w, torque_v, force_w, force_v = slope
+    arm = cross_matrix(r)
+    back = scale9(arm, -1.0)
+    force_w = add9(force_w, mul_mat_mat(force_v, arm))
+    torque_w = add9(add9(torque_w, mul_mat_mat(torque_v, arm)), mul_mat_mat(back, force_w))
+    return torque_w, add9(torque_v, mul_mat_mat(back, force_v)), force_w, force_v
+
+
+@kernel
+def add_block(field, b, k, a, weight):
+    """Add weight times a matrix to nine numbers of row b, from column k on."""
+    field[b, k] += weight * a[0]
+    field[b, k + 1] += weight * a[1]
+    field[b, k + 2] += weight * a[2]
+    field[b, k + 3] += weight * a[3]
+    field[b, k + 4] += weight * a[4]
+    field[b, k + 5] += weight * a[5]
+    field[b, k + 6] += weight * a[6]
+    field[b, k + 7] += weight * a[7]
+    field[b, k + 8] += weight * a[8]
+
+
+@kernel
+def add_slope(field, b, slope, weight):
+    """Add weight times a slope to that of body b."""
+    add_block(field, b, 0, slope[0], weight)
+    add_block(field, b, 9, slope[1], weight)
+    add_block(field, b, 18, slope[2], weight)
+    add_block(field, b, 27, slope[3], weight)
+
+
+@kernel
+def get_slope(field, b):
+    """The slope of body b."""
+    return get_block(field, b, 0), get_block(field, b, 9), get_block(field, b, 18), get_block(field, b, 27)
+
+
+@kernel
+def get_block(field, b, k):
+    """Nine numbers of row b, from column k on."""
+    return (
+        field[b, k], field[b, k + 1], field[b, k + 2], field[b, k + 3], field[b, k + 4], field[b, k + 5],
+        field[b, k + 6], field[b, k + 7], field[b, k + 8],
+    )  # fmt: skip
+
+
+@kernel
+def in_world(d, b, slope, point, axes):
+    """A slope along given axes at a point of body b, as one at xpos[b] in world axes."""
+    world = turned(slope[0], axes), turned(slope[1], axes), turned(slope[2], axes), turned(slope[3], axes)
+    return shifted(world, sub(get3(d.xpos, b), point))
+
+
+@kernel
+def set_body_slope(m, d, b):
+    """Slope of the force on one body at xpos[b], into the scratch array."""
+    present = where(m.body_mass[b] < MIN_VALUE, 0.0, 1.0)  # the medium passes through a massless body
+    if any_ellipsoid(m, b):
+        first = m.body_geomadr[b]
+        for g in range(first, first + m.body_geomnum[b]):
+            if m.geom_fluid[g, 0] != 0.0:
+                point, axes = get3(d.geom_xpos, g), get9(d.geom_xmat, g)
+                w, v = local_velocity(m, d, b, point, axes)
+                slope = ellipsoid_slope(m, g, w, v)
+                if m.opt_integrator == IMPLICITFAST and not is_lone_body(m, m.body_rootid[b]):
+                    slope = symmetrized(slope)
+                add_slope(d.fluid_slope, b, in_world(d, b, slope, point, axes), present * m.geom_fluid[g, 0])
+    else:
+        point, axes = get3(d.xipos, b), get9(d.ximat, b)
+        w, v = local_velocity(m, d, b, point, axes)
+        add_slope(d.fluid_slope, b, in_world(d, b, box_slope(m, b, w, v), point, axes), present)
+
+
+@kernel
+def composite_slopes(m, d):
+    """Slope of the force on every subtree at xpos of its root."""
+    for b in range(1, m.nbody):
+        for k in range(36):
+            d.fluid_slope[b, k] = 0.0
+        if m.body_treeid[b] >= 0:
+            set_body_slope(m, d, b)
+    for b in range(m.nbody - 1, 0, -1):
+        p = m.body_parentid[b]
+        if p > 0 and m.body_treeid[p] >= 0:
+            to_parent = sub(get3(d.xpos, p), get3(d.xpos, b))
+            add_slope(d.fluid_slope, p, shifted(get_slope(d.fluid_slope, b), to_parent), 1.0)
+
+
+@kernel
+def force_of(slope, v):
+    """Slope times motion."""
+    w, u = angular(v), linear(v)
+    return join(
+        add(mul_mat_vec(slope[0], w), mul_mat_vec(slope[1], u)), add(mul_mat_vec(slope[2], w), mul_mat_vec(slope[3], u))
+    )
+
+
+@kernel
+def felt_through(slope, v):
+    """Transposed slope times motion."""
+    w, u = angular(v), linear(v)
+    return join(
+        add(mul_mat_t_vec(slope[0], w), mul_mat_t_vec(slope[2], u)),
+        add(mul_mat_t_vec(slope[1], w), mul_mat_t_vec(slope[3], u)),
+    )
+
+
+@kernel
+def add_fluid_derivative(m, d, matrix):
+    """Add d qfrc_fluid / d qvel."""
+    composite_slopes(m, d)
+    for i in range(m.nv):
+        b = m.dof_bodyid[i]
+        axis, slope = get6(d.cdof, i), get_slope(d.fluid_slope, b)
+        force, felt = force_of(slope, axis), felt_through(slope, axis)
+        matrix[diagonal(m, i)] += dot6(axis, force)
+        k = m.dof_parentid[i]
+        while k >= 0:
+            if m.dof_bodyid[k] != b:
+                up = sub(get3(d.xpos, m.dof_bodyid[k]), get3(d.xpos, b))
+                force, felt = shift_force(force, up), shift_force(felt, up)
+                b = m.dof_bodyid[k]
+            above = get6(d.cdof, k)
+            matrix[upper(m, k, i)] += dot6(above, force)
+            matrix[lower(m, i, k)] += dot6(above, felt)
+            k = m.dof_parentid[k]

@@ -1,0 +1,57 @@
+"""Functions: kernels of (m, d, a) with arguments of their own, like `kt.jac_site` or `kt.solve_m`.
+
+The arguments are a third handle, declared like the fields of Model and Data: `function(point="3", jacp="3 nv", body=int)`.
+From Python the arguments are given by name; arrays not given start at zero and are the results.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ..fields import REAL, Field
+from ..layout import Layout, checked
+from .decorator import JIT, kernel
+from .entry import compiled
+from .machine import float_machine, handle_type
+from .stage import check_arguments, plain
+
+
+class Function:
+    """A compiled function of a model, its data and further arguments."""
+
+    def __init__(self, inner, declared, reads_data=True):
+        name = plain(inner).__name__
+        fields = {k: Field(k, dims, REAL, "mixed", k) for k, dims in declared.items() if isinstance(dims, str)}
+        constants = {k: "int64" for k, dims in declared.items() if dims is int}
+        self.kernel, self.name, self.layout = inner, name, Layout(name, fields, constants)
+        self.reads_data, self._run = reads_data, None
+
+    def __call__(self, model, data, **values):
+        """Run on a model and its data (None where the function reads none); a namespace with all array arguments."""
+        check_arguments(self.name, model, data, data is None and not self.reads_data)
+        arrays = {}
+        for key, field in self.layout.fields.items():
+            shape = field.shape(model.sizes)
+            given = values.pop(key, None)
+            arrays[key] = np.zeros(shape) if given is None else np.empty(shape)
+            if given is not None:
+                arrays[key][...] = checked(given, shape, REAL, f"{self.name}: {key}")
+        constants = {key: int(values.pop(key, 0)) for key in self.layout.constants}
+        if values:
+            raise TypeError(f"{self.name} has no argument {', '.join(values)}")
+        if not JIT:
+            record = None if data is None else data.record()
+            plain(self.kernel)(model.record(), record, SimpleNamespace(**arrays, **constants))
+            return SimpleNamespace(**arrays)
+        words = self.layout.words(arrays)
+        for key, value in constants.items():
+            words[self.layout.word[key]] = value
+        if self._run is None:
+            self._run = compiled(self.kernel, float_machine(), handle_type(self.layout))
+        self._run(model.address, 0 if data is None else data.address, words.ctypes.data)
+        return SimpleNamespace(**arrays)
+
+
+def function(reads_data=True, **declared):
+    """Decorator: make a kernel of (m, d, a) callable from Python; arguments are dimensions ("3 nv") or `int`."""
+    return lambda f: Function(kernel(f), declared, reads_data)

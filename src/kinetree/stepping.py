@@ -1,0 +1,335 @@
+"""Stepping from Python: `step` and its parts, bad states, and the user's callbacks.
+
+`step` enters compiled code once for all its steps. It comes back early only when a state went bad: Python then resets, as
+MuJoCo does, warns, and goes on. With callbacks set on the model the stages run one by one from here instead.
+MuJoCo: mj_step, mj_step1, mj_step2, mj_forward, mj_forwardSkip, mj_inverseSkip, mj_compareFwdInv, mj_checkPos and its kin.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba.core import types as numba_types
+
+from . import pipeline
+from .errors import SimulationWarning
+from .kernel import JIT, compiled, float_machine, kernel
+from .kernel.ops import absolute, not_
+from .kernel.stage import check_arguments, plain
+from .pipeline import forward as forward_stage
+from .pipeline import integrate
+from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, Stage, WarningType
+
+if TYPE_CHECKING:
+    from .data import Data
+    from .model import Model
+
+MAX_VALUE = 1e10  # MuJoCo's mjMAXVAL: beyond this a state counts as bad
+NO_AUTORESET = int(DisableBit.AUTORESET)
+BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
+KINDS_OF_WARNING = len(WarningType)
+
+
+@kernel(scalar=True)
+def first_bad(field, n):
+    """Index of the first entry that is not a number, infinite or huge; -1 if all are fine."""
+    for i in range(n):
+        if not_(absolute(field[i]) <= MAX_VALUE):
+            return i
+    return -1
+
+
+@kernel(scalar=True)
+def must_reset(m, d, field, n, what):
+    """Look for a bad entry and count a warning; whether the state has to be reset."""
+    i = first_bad(field, n)
+    if i >= 0:
+        d.warning_number[what] += 1
+        d.warning_lastinfo[what] = i
+    return i >= 0 and m.opt_disableflags & NO_AUTORESET == 0
+
+
+@kernel(scalar=True)
+def count_warnings(d):
+    """All warnings so far."""
+    total = 0
+    for k in range(KINDS_OF_WARNING):
+        total += d.warning_number[k]
+    return total
+
+
+@kernel(scalar=True)
+def run_steps(m, d, n):
+    """Up to n steps; 0 if nothing happened.
+
+    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass.
+    """
+    before = count_warnings(d)
+    d.steps_left[0] = 0
+    for k in range(n):
+        if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
+            d.steps_left[0] = n - k
+            return 1
+        forward_stage(m, d)
+        if must_reset(m, d, d.qacc, m.nv, BADQACC):
+            d.steps_left[0] = k - n
+            return 1
+        integrate(m, d)
+    return 1 if count_warnings(d) != before else 0
+
+
+_run = None
+
+
+def step(model: Model, data: Data, nstep: int = 1) -> None:
+    """Advance the simulation by some time steps. MuJoCo's mj_step, nstep times.
+
+    Afterwards the state is new, while all other fields still describe the state before the last step, as in MuJoCo.
+    """
+    try:
+        if model.sizes is data.sizes and model._ready and type(nstep) is int and nstep >= 0 and not model.callbacks.any:
+            if _run(model.address, data.address, nstep):  # type: ignore[misc]
+                _go_on(model, data)
+            return
+    except (AttributeError, TypeError):  # the first call, or a wrong argument
+        pass
+    check_arguments("step", model, data)
+    if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or nstep < 0:
+        raise ValueError(f"step: nstep must be a whole number >= 0, got {nstep!r}")
+    _get_ready(model)
+    if model.callbacks.any:
+        for _ in range(nstep):
+            _step_with_callbacks(model, data)
+    elif _steps(model, data, int(nstep)):
+        _go_on(model, data)
+
+
+def _get_ready(model: Model) -> None:
+    """Once for each model: say what its simulation leaves out."""
+    if "_ready" not in model.__dict__:
+        model.__dict__["_ready"] = True
+        ignored = _constraints(model)
+        if ignored:
+            text = f"kinetree does not compute constraints yet: this simulation ignores {', '.join(ignored)}"
+            warnings.warn(text, SimulationWarning, stacklevel=3)
+
+
+def _constraints(model: Model) -> list[str]:
+    """The kinds of constraints that a model has and does not switch off."""
+    flags = DisableBit(model.opt.disableflags)
+    collides = (model.geom_contype & model.geom_conaffinity.max(initial=0)).any() or model.npair > 0
+    kinds = {
+        "contacts": (DisableBit.CONTACT, model.ngeom > 1 and collides),
+        "limits": (DisableBit.LIMIT, model.jnt_limited.any() or model.tendon_limited.any()),
+        "equalities": (DisableBit.EQUALITY, model.neq > 0),
+        "friction losses": (DisableBit.FRICTIONLOSS, model.dof_frictionloss.any() or model.tendon_frictionloss.any()),
+    }
+    return [] if flags & DisableBit.CONSTRAINT else [name for name, (bit, has) in kinds.items() if has and not flags & bit]
+
+
+def _steps(model: Model, data: Data, n: int) -> int:
+    global _run
+    if not JIT:
+        return plain(run_steps)(model.record(), data.record(), n)
+    if _run is None:
+        _run = compiled(run_steps, float_machine(), numba_types.int64, result="int64")
+    return _run(model.address, data.address, n)
+
+
+def _go_on(model: Model, data: Data) -> None:
+    """After an early return: warn, reset as MuJoCo does, and make the steps that are left."""
+    left = _report(model, data)
+    while left:
+        _reset_keeping_warnings(data)
+        if left < 0:
+            forward_stage(model, data)
+            integrate(model, data)
+            left = -left - 1
+        left = _report(model, data) if left and _steps(model, data, left) else 0
+
+
+def _reset_keeping_warnings(data: Data) -> None:
+    """Back to the initial state, which must be sound, or a reset would never end."""
+    arrays = data._arrays
+    counts, infos = arrays["warning_number"].copy(), arrays["warning_lastinfo"].copy()
+    data.reset()
+    arrays["warning_number"][:], arrays["warning_lastinfo"][:] = counts, infos
+    if not np.all(np.abs(data.qpos) <= MAX_VALUE):
+        raise ValueError("step: the state went bad, and qpos0 of the model is not sound either")
+
+
+def _report(model: Model, data: Data) -> int:
+    """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left."""
+    left = int(data._arrays["steps_left"][0])
+    seen = data.__dict__.setdefault("_warnings_seen", np.zeros(KINDS_OF_WARNING, np.int32))
+    for what in np.flatnonzero(data.warning_number > seen):
+        warnings.warn(_message(model, data, WarningType(what), left != 0), SimulationWarning, stacklevel=4)
+    seen[:] = data.warning_number
+    return left
+
+
+def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
+    index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
+    if what == WarningType.BADCTRL:
+        return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
+    fields = {BADQPOS: ("qpos", model.jnt_qposadr), BADQVEL: ("qvel", model.jnt_dofadr), BADQACC: ("qacc", model.jnt_dofadr)}
+    name, addresses = fields[int(what)]
+    joint = int(np.searchsorted(addresses, index, side="right")) - 1
+    where = f"{name}[{index}] (joint {model.name('joint', joint) or joint!r})"
+    end = "; the state was reset" if reset else ""
+    return f"{where} is not a number, infinite or huge {time}: the simulation is unstable{end}"
+
+
+def forward(model: Model, data: Data) -> None:
+    """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
+    try:
+        if not model.callbacks.any:
+            return forward_stage(model, data)
+    except AttributeError:
+        pass
+    return forward_skip(model, data)
+
+
+def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:
+    """Forward dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_forwardSkip."""
+    check_arguments("forward_skip", model, data)
+    skip, callbacks = Stage(skip), model.callbacks
+    if skip < Stage.POS:
+        pipeline.fwd_position(model, data)
+        pipeline.energy_after_position(model, data)
+    if skip < Stage.VEL:
+        _forward_velocity(model, data)
+    if callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
+        callbacks.control(model, data)
+    _forward_acceleration(model, data)
+
+
+def _forward_velocity(model: Model, data: Data) -> None:
+    pipeline.fwd_velocity(model, data)
+    if model.callbacks.passive:
+        model.callbacks.passive(model, data)
+    pipeline.energy_after_velocity(model, data)
+
+
+def _forward_acceleration(model: Model, data: Data) -> None:
+    _actuate(model, data)
+    pipeline.fwd_acceleration(model, data)
+    pipeline.fwd_constraint(model, data)
+
+
+def _actuate(model: Model, data: Data) -> None:
+    """Actuation with the user's dynamics, gains and biases in between."""
+    callbacks = model.callbacks
+    pipeline.actuator_dynamics(model, data)
+    if not model.opt.disableflags & DisableBit.ACTUATION:
+        for k in range(model.nactuator):
+            if callbacks.act_dyn and model.actuator_dyntype[k] == DynType.USER:
+                rate = callbacks.act_dyn(model, data, k)
+                if model.actuator_actnum[k] == 1:  # with several states the callback writes act_dot itself
+                    data.act_dot[model.actuator_actadr[k]] = rate
+            if callbacks.act_gain and model.actuator_gaintype[k] == GainType.USER:
+                data.user_gain[k] = callbacks.act_gain(model, data, k)
+            if callbacks.act_bias and model.actuator_biastype[k] == BiasType.USER:
+                data.user_bias[k] = callbacks.act_bias(model, data, k)
+    pipeline.actuator_forces(model, data)
+
+
+def _check(model: Model, data: Data, *fields: str) -> bool:
+    """Look for bad numbers; warn, and reset unless the model says not to. Whether the state was reset."""
+    kinds = {"qpos": BADQPOS, "qvel": BADQVEL, "qacc": BADQACC}
+    for name in fields:
+        bad = np.flatnonzero(~(np.abs(getattr(data, name)) <= MAX_VALUE))
+        if bad.size:
+            reset = not model.opt.disableflags & NO_AUTORESET
+            data._arrays["warning_number"][kinds[name]] += 1
+            data._arrays["warning_lastinfo"][kinds[name]] = bad[0]
+            data._arrays["steps_left"][0] = reset
+            _report(model, data)
+            if reset:
+                _reset_keeping_warnings(data)
+            return reset
+    return False
+
+
+def _step_with_callbacks(model: Model, data: Data) -> None:
+    """One step, stage by stage; the substeps of RK4 call the callbacks too, as in MuJoCo."""
+    _check(model, data, "qpos", "qvel")
+    forward_skip(model, data)
+    _finish_step(model, data)
+
+
+def _finish_step(model: Model, data: Data) -> None:
+    if _check(model, data, "qacc"):
+        forward_skip(model, data)
+    if model.opt.enableflags & EnableBit.FWDINV:
+        compare_fwd_inv(model, data)
+    if model.opt.integrator == Integrator.RK4 and model.callbacks.any:
+        pipeline.rk4_begin(model, data)
+        for k, share in ((1, 0.5), (2, 0.5), (3, 1.0)):
+            pipeline.rk4_move_to(model, data, k=k, share=share)
+            forward_skip(model, data, skip_sensors=True)
+            pipeline.rk4_keep(model, data, k=k, share=share)
+        pipeline.rk4_end(model, data)
+    else:
+        integrate(model, data)
+
+
+def step1(model: Model, data: Data) -> None:
+    """The first half of a step: all that controls and applied forces do not change. MuJoCo's mj_step1."""
+    check_arguments("step1", model, data)
+    _check(model, data, "qpos", "qvel")
+    pipeline.fwd_position(model, data)
+    pipeline.energy_after_position(model, data)
+    _forward_velocity(model, data)
+    if model.callbacks.control:
+        model.callbacks.control(model, data)
+
+
+def step2(model: Model, data: Data) -> None:
+    """The second half of a step, after the user has set controls and forces; RK4 counts as Euler. MuJoCo's mj_step2."""
+    check_arguments("step2", model, data)
+    _forward_acceleration(model, data)
+    _check(model, data, "qacc")
+    if model.opt.enableflags & EnableBit.FWDINV:
+        compare_fwd_inv(model, data)
+    if model.opt.integrator == Integrator.RK4:
+        pipeline.euler(model, data)
+    else:
+        integrate(model, data)
+
+
+def inverse(model: Model, data: Data) -> None:
+    """Inverse dynamics: qfrc_inverse, the joint forces that give qacc. MuJoCo's mj_inverse."""
+    check_arguments("inverse", model, data)
+    _check_inverse(model)
+    if model.callbacks.any:
+        inverse_skip(model, data)
+    else:
+        pipeline.inverse(model, data)
+
+
+def _check_inverse(model: Model) -> None:
+    if model.opt.enableflags & EnableBit.INVDISCRETE and model.opt.integrator == Integrator.RK4:
+        raise ValueError("inverse: discrete inverse dynamics (flag invdiscrete) does not exist for the RK4 integrator")
+
+
+def inverse_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:
+    """Inverse dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_inverseSkip."""
+    check_arguments("inverse_skip", model, data)
+    _check_inverse(model)
+    skip = Stage(skip)
+    if skip < Stage.POS:
+        pipeline.fwd_position(model, data)
+        if model.opt.enableflags & EnableBit.ENERGY:
+            pipeline.energy_after_position(model, data)
+    if skip < Stage.VEL:
+        _forward_velocity(model, data)
+    pipeline.inverse_acceleration(model, data)
+
+
+def compare_fwd_inv(model: Model, data: Data) -> None:
+    """How far forward and inverse dynamics differ: solver_fwdinv. MuJoCo's mj_compareFwdInv: zero without constraints."""
+    check_arguments("compare_fwd_inv", model, data)
+    data.solver_fwdinv[:] = 0.0

@@ -1,0 +1,45 @@
+"""Moving along a velocity and the velocity between two configurations."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.conformance.states import random_state
+from kinetree.dynamics.configuration import differentiate_pos, integrate_pos
+from tests.trees import random_tree
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_mujocos_and_inverse_to_each_other(seed):
+    model = kt.load(random_tree(seed, nbody=9))
+    mj = model.to_mujoco()
+    rng = np.random.default_rng(seed)
+    qpos = random_state(mj, rng).qpos.copy()
+    for dt in (1e-3, 0.5, -0.2):
+        qvel = rng.normal(size=mj.nv)
+        wanted = qpos.copy()
+        mujoco.mj_integratePos(mj, wanted, qvel, dt)
+        moved = integrate_pos(model, qpos, qvel, dt)
+        np.testing.assert_allclose(moved, wanted, atol=1e-13)
+        back = np.zeros(mj.nv)
+        mujoco.mj_differentiatePos(mj, back, dt, qpos, wanted)
+        np.testing.assert_allclose(differentiate_pos(model, dt, qpos, moved), back, atol=1e-10)
+        np.testing.assert_allclose(differentiate_pos(model, dt, qpos, moved), qvel, atol=1e-10)
+
+
+def test_the_state_given_is_not_touched():
+    model = kt.load("spinner")
+    qpos = model.qpos0.copy()
+    integrate_pos(model, qpos, np.ones(model.nv), 0.1)
+    np.testing.assert_array_equal(qpos, model.qpos0)
+
+
+def test_wrong_arguments():
+    model = kt.load("spinner")
+    with pytest.raises(ValueError, match="qpos: expected shape"):
+        integrate_pos(model, np.zeros(3), np.zeros(model.nv), 0.1)
+    with pytest.raises(ValueError, match="dt must not be zero"):
+        differentiate_pos(model, 0.0, model.qpos0, model.qpos0)
