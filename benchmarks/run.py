@@ -13,7 +13,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-BENCHMARKS = ("entry_call", "kinematics", "compile_time")
+FOLDER = Path(__file__).parent
+BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("common", "run"))
 
 
 def main() -> int:
@@ -29,7 +30,7 @@ def main() -> int:
     console, status, targets = Console(), 0, []
     for name in options.names or BENCHMARKS:
         result = options.out / f"{name}.json"
-        command = [sys.executable, str(Path(__file__).parent / f"{name}.py"), "--json", str(result)]
+        command = [sys.executable, str(FOLDER / f"{name}.py"), "--json", str(result)]
         done = subprocess.run(command + ["--quick"] * options.quick, check=False)
         if done.returncode:
             console.print(f"[red]{name} failed[/red]")

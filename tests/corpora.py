@@ -45,6 +45,7 @@ UNLOADABLE = {
 
 # Models with something kinetree does not do, and words that the refusal must contain.
 REFUSED = {
+    "tests/models/refused/discrete.xml": ("integrator discrete",),
     "tests/models/refused/flex.xml": ("flex",),
     "tests/models/refused/ipc.xml": ("flag ipc",),
     "tests/models/refused/plugin_actuator.xml": ("plugin",),

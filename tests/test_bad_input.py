@@ -117,28 +117,37 @@ lanes, narrow = LaneData(model, 8), LaneData(model, 1, "float32")
 mj = model.to_mujoco()
 mj_data = mujoco.MjData(mj)
 kt.fwd_position(model, data)
+kt.step(model, data)
 try:
-    kt.fwd_position({arguments})
+    kt.{call}
 except TypeError as error:
     print(error)
 """
 
 
+FIRST = "the first argument must be a kinetree Model, got"
+SECOND = "the second argument must be a kinetree Data, got"
+
+
 @pytest.mark.parametrize(
-    "arguments, message",
+    "call, message",
     [
-        ("data, model", "fwd_position: the first argument must be a kinetree Model, got Data"),
-        ("data, data", "fwd_position: the first argument must be a kinetree Model, got Data"),
-        ("model, model", "fwd_position: the second argument must be a kinetree Data, got Model"),
-        ("model, lanes", "fwd_position: the second argument must be a kinetree Data, got LaneData"),
-        ("model, narrow", "fwd_position: the second argument must be a kinetree Data, got LaneData"),
-        ("lanes, data", "fwd_position: the first argument must be a kinetree Model, got LaneData"),
-        ("mj, mj_data", "fwd_position: the first argument must be a kinetree Model, got MjModel"),
+        ("fwd_position(data, model)", f"fwd_position: {FIRST} Data"),
+        ("fwd_position(data, data)", f"fwd_position: {FIRST} Data"),
+        ("fwd_position(model, model)", f"fwd_position: {SECOND} Model"),
+        ("fwd_position(model, lanes)", f"fwd_position: {SECOND} LaneData"),
+        ("fwd_position(model, narrow)", f"fwd_position: {SECOND} LaneData"),
+        ("fwd_position(lanes, data)", f"fwd_position: {FIRST} LaneData"),
+        ("fwd_position(mj, mj_data)", f"fwd_position: {FIRST} MjModel"),
+        ("step(data, model)", f"step: {FIRST} Data"),
+        ("step(model, model)", f"step: {SECOND} Model"),
+        ("step(model, narrow)", f"step: {SECOND} LaneData"),
     ],
 )
-def test_stages_refuse_swapped_arguments(arguments, message):
-    done = subprocess.run([sys.executable, "-c", SWAPPED.format(arguments=arguments)], capture_output=True, text=True)
-    assert done.returncode == 0, f"{arguments}: the interpreter died with {done.returncode}\n{done.stderr[-1000:]}"
+def test_stages_refuse_swapped_arguments(call, message):
+    command = [sys.executable, "-W", "ignore", "-c", SWAPPED.format(call=call)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{call}: the interpreter died with {done.returncode}\n{done.stderr[-1000:]}"
     assert done.stdout.strip() == message
 
 

@@ -165,7 +165,7 @@ def _report(model: Model, data: Data) -> int:
     left = int(data._arrays["steps_left"][0])
     seen = data.__dict__.setdefault("_warnings_seen", np.zeros(KINDS_OF_WARNING, np.int32))
     for what in np.flatnonzero(data.warning_number > seen):
-        warnings.warn(_message(model, data, WarningType(what), left != 0), SimulationWarning, stacklevel=4)
+        warnings.warn(_message(model, data, WarningType(int(what)), left != 0), SimulationWarning, stacklevel=4)
     seen[:] = data.warning_number
     return left
 

@@ -1,7 +1,8 @@
 """Program: write wrong integers into a MuJoCo model, one at a time, and run what kinetree still accepts.
 
-`KINETREE_BOUNDS=1 python -m tests.io.corrupt model.xml now.txt` prints, as JSON, how often each field was refused and
-accepted, and every access out of bounds. What it tries is in now.txt, so that a crash can be told.
+`KINETREE_BOUNDS=1 python -m tests.io.corrupt model.xml now.txt [all]` prints, as JSON, how often each field was refused
+and accepted, and every access out of bounds in the position stages, or in all. What it tries is in now.txt, so that a
+crash can be told.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import mujoco
 import numpy as np
 
 import kinetree as kt
+from kinetree.kernel.stage import STAGES
 
 VALUES = (-1000, -1, 10**6, 2**31 - 1)
-STAGES = (kt.kinematics, kt.com_pos, kt.camlight)
+POSITION = (kt.kinematics, kt.com_pos, kt.camlight)
 
 
 def integer_fields(mj: mujoco.MjModel) -> list[str]:
@@ -33,8 +35,9 @@ def attempts(array: np.ndarray, rng: np.random.Generator) -> list[tuple[int, int
     return [(at, v) for v in sorted(values) if limits.min <= v <= limits.max]
 
 
-def main(path: str, now: str) -> None:
+def main(path: str, now: str, which: str = "position") -> None:
     """Run all attempts on one model."""
+    stages = STAGES if which == "all" else POSITION
     original = mujoco.MjModel.from_xml_path(path)
     rng = np.random.default_rng(5)
     refused: dict[str, int] = {}
@@ -55,7 +58,7 @@ def main(path: str, now: str) -> None:
             accepted.setdefault(name, []).append(value)
             data = kt.Data(model)
             try:
-                for stage in STAGES:
+                for stage in stages:
                     stage(model, data)
             except IndexError as error:
                 wrong.append((name, at, value, str(error)))

@@ -10,18 +10,22 @@ import numpy as np
 # What makes up a state, in MuJoCo's names; `copy_state` carries exactly these over.
 STATE_FIELDS = (
     "qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active", "userdata",
-    "qacc_warmstart", "plastic",
+    "qacc_warmstart", "history", "plastic",
 )  # fmt: skip
 
 RANGE_MARGIN = 0.02
 """Share of a joint's range kept free at either end, so that rounding cannot move a joint past its limit."""
+
+GENTLE_SPEED = 0.1
+"""Share of the random velocities that trajectories start with."""
 
 
 def random_state(model: mujoco.MjModel, rng: np.random.Generator, data: mujoco.MjData | None = None) -> mujoco.MjData:
     """An `MjData` (the given one, or a new one) in a random state.
 
     Positions lie inside the joint ranges with unit quaternions; velocities, controls (inside their ranges),
-    activations, applied forces and wrenches, mocap poses and the time are random too.
+    activations, applied forces and wrenches, mocap poses, past controls, what springs have yielded and the time are
+    random too.
     """
     data = mujoco.MjData(model) if data is None else data
     mujoco.mj_resetData(model, data)
@@ -40,7 +44,25 @@ def random_state(model: mujoco.MjModel, rng: np.random.Generator, data: mujoco.M
     for quat in data.mocap_quat:
         quat[:] = random_quaternion(rng)
     data.userdata[:] = rng.normal(size=model.nuserdata)
+    data.plastic[:] += 0.2 * rng.normal(size=model.nplastic)
+    for actuator in np.flatnonzero(model.actuator_history[:, 0]):
+        _random_history(model, data, actuator, rng)
     return data
+
+
+def gentle_state(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """Calm a random state, so that a motion from it is no race of rounding errors and light bodies do not fly apart.
+
+    Velocities shrink to a tenth; applied forces become those of joint accelerations of order one, and applied wrenches
+    those of a common acceleration of all bodies.
+    """
+    data.qvel[:] *= GENTLE_SPEED
+    mujoco.mj_fwdPosition(model, data)
+    accelerations = data.qfrc_applied.copy()
+    mujoco.mj_mulM(model, data, data.qfrc_applied, accelerations)
+    push = data.xfrc_applied[-1, :3].copy()
+    data.xfrc_applied[1:] = 0.0
+    data.xfrc_applied[1:, :3] = model.body_mass[1:, None] * push
 
 
 def copy_state(source: mujoco.MjData, target: Any) -> None:
@@ -85,6 +107,16 @@ def _within(limited: np.ndarray, bounds: np.ndarray, rng: np.random.Generator) -
     free = rng.normal(size=len(limited))
     bounded = bounds[:, 0] + rng.uniform(size=len(limited)) * (bounds[:, 1] - bounds[:, 0])
     return np.where(limited.astype(bool), bounded, free)
+
+
+def _random_history(model: mujoco.MjModel, data: mujoco.MjData, actuator: int, rng: np.random.Generator) -> None:
+    """Past controls at random times up to now, with the newest anywhere in the ring."""
+    samples, size = model.actuator_history[actuator, 0], model.actuator_ctrlnum[actuator]
+    times = data.time - np.cumsum(rng.uniform(0.2, 1.8, size=samples))[::-1] * model.opt.timestep
+    newest = int(rng.integers(samples))
+    begin = model.actuator_historyadr[actuator] + 1  # the first number is the user's
+    ring = np.concatenate(([newest], np.roll(times, newest + 1), rng.normal(size=samples * size)))
+    data.history[begin : begin + len(ring)] = ring
 
 
 def _activation(model: mujoco.MjModel, actuator: int, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -26,6 +26,9 @@ FORCE = 1e-10
 ACCELERATION = 1e-9
 """A solve with the joint-space inertia multiplies the error of the forces by its condition number."""
 
+ENERGY = 1e-11
+"""Sums over all bodies and springs; weights above and below the origin cancel."""
+
 CONTACT_CLOSED_FORM = 1e-8
 """Closed-form pairs take square roots of differences, which halves the digits where surfaces just touch."""
 
@@ -45,7 +48,8 @@ SENSOR_CONSTRAINT = 1e-5
 """A sensor that reads constraint forces carries the error of the solver, times a lever arm."""
 
 TRAJECTORY_SMOOTH = 1e-8
-"""A hundred steps let the rounding of one step grow, faster where the motion is chaotic."""
+"""A hundred steps let the rounding of one step grow, faster where the motion is chaotic: so the motion starts from a tenth
+of the random velocities, under forces that give accelerations of order one (`states.gentle_state`)."""
 
 TRAJECTORY_CONTACT = 1e-4
 """Contacts that open and close a step earlier or later separate two runs much faster."""
@@ -53,3 +57,7 @@ TRAJECTORY_CONTACT = 1e-4
 MACHINES = {"float64": 1e-13, "float32": 2e-5}
 """The same kernel on another machine: fused multiply-adds may fall differently, and single precision has seven digits,
 of which a chain of poses loses one or two."""
+
+MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
+"""The same for factors of M and what was solved with them: the condition number of M, up to 1e5 in random trees,
+multiplies the last digits."""

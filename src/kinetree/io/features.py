@@ -36,6 +36,7 @@ REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
     types.TrnType: (types.TrnType.UNDEFINED,),
     types.SensorType: (types.SensorType.PLUGIN,),
+    types.Integrator: (types.Integrator.DISCRETE,),
 }
 CHOICES: dict[str, type[IntEnum]] = {
     "integrator": types.Integrator,
@@ -85,6 +86,8 @@ def _types(mj: mujoco.MjModel) -> Iterator[str]:
         value = getattr(mj.opt, name)
         if value not in [int(t) for t in enum]:
             yield f"{name} {value}, which is unknown (option {name})"
+        elif value in REFUSED.get(enum, ()):
+            yield f"{name} {enum(value).name.lower()} (option {name})"
 
 
 CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types)

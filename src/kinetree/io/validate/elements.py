@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...named import DOF_WIDTH
 from ...types import CtrlChart, CtrlInput, DynType, EqType, GainType, JointType, ObjType, SensorType, TrnType, WrapType
 from .report import first, outside, starts, unequal
+from .tree import branch
 
 SIZE_OF: dict[ObjType, str] = {
     ObjType.BODY: "nbody", ObjType.XBODY: "nbody", ObjType.JOINT: "njnt", ObjType.DOF: "nv", ObjType.GEOM: "ngeom",
@@ -108,8 +110,25 @@ def paths(m: Any) -> Iterator[str]:
     yield from first(around & ~held, "wrap_type", m.wrap_type, "a geom that does not stand between two sites")
     side = m.wrap_prm.clip(-2, m.nsite)
     yield from first(around & ((side < -1) | (side >= m.nsite)), "wrap_prm", m.wrap_prm, "not the id of a site")
+    for t in range(m.ntendon):
+        columns = m.ten_J_colind[m.ten_J_rowadr[t] : m.ten_J_rowadr[t] + m.ten_J_rownnz[t]]
+        expected = _moving_dofs(m, t)
+        if sorted(columns) != expected:
+            yield f"ten_J_colind of tendon {t} lists the dofs {sorted(int(i) for i in columns)}, but {expected} follows"
     yield from outside("tendon_treenum", m.tendon_treenum, 0, m.ntree + 1)
     yield from outside("tendon_plasticadr", m.tendon_plasticadr, -1, max(0, m.nplastic - 1))
+
+
+def _moving_dofs(m: Any, tendon: int) -> list[int]:
+    """Degrees of freedom that can change the length of a tendon."""
+    path = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
+    dofs: list[int] = []
+    for kind, index in zip(m.wrap_type[path], m.wrap_objid[path], strict=True):
+        if kind == WrapType.JOINT:
+            dofs.append(int(m.jnt_dofadr[index]))
+        elif kind != WrapType.PULLEY:
+            dofs += branch(m, (m.site_bodyid if kind == WrapType.SITE else m.geom_bodyid)[index]) - set(dofs)
+    return sorted(dofs)
 
 
 def actuators(m: Any) -> Iterator[str]:
@@ -124,9 +143,31 @@ def actuators(m: Any) -> Iterator[str]:
             controls = (spec & commands).bit_count()
         yield from unequal(f"actuator_ctrlnum[{i}]", m.actuator_ctrlnum[i], controls)
         yield from unequal(f"actuator_outnum[{i}]", m.actuator_outnum[i], 3 if kind == TrnType.SO3 else 1)
-        needs_state = m.actuator_dyntype[i] in (DynType.INTEGRATOR, DynType.FILTER, DynType.FILTEREXACT, DynType.MUSCLE)
-        yield from outside(f"actuator_actnum[{i}]", m.actuator_actnum[i], int(needs_state), m.na + 1)
+        dynamics = DynType(m.actuator_dyntype[i])
+        if dynamics in (DynType.NONE, DynType.FILTER, DynType.FILTEREXACT, DynType.MUSCLE, DynType.INTEGRATOR):
+            states = 0 if dynamics == DynType.NONE else 3 if gain == GainType.SO3 else 1
+            yield from unequal(f"actuator_actnum[{i}]", m.actuator_actnum[i], states)
+        else:
+            yield from outside(f"actuator_actnum[{i}]", m.actuator_actnum[i], dynamics != DynType.DCMOTOR, m.na + 1)
         yield from _transmission(m, i, kind)
+    moments = sum(_moments(m, i) for i in range(m.nactuator))
+    if moments != m.nJmom:
+        yield f"actuator_trntype and actuator_trnid ask for {moments} moments, but nJmom is {m.nJmom}"
+
+
+def _moments(m: Any, i: int) -> int:
+    """Non-zeros that one actuator may need in the matrix of moments."""
+    kind, (target, second) = TrnType(m.actuator_trntype[i]), m.actuator_trnid[i]
+    if kind in (TrnType.JOINT, TrnType.JOINTINPARENT):
+        return DOF_WIDTH[JointType(m.jnt_type[target])]
+    if kind == TrnType.TENDON:
+        return int(m.ten_J_rownnz[target])
+    if kind == TrnType.SO3:
+        return 3 if second < 0 else 3 * m.nv
+    if kind == TrnType.BODY:
+        return int(m.nv)
+    here, there = branch(m, m.site_bodyid[target]), branch(m, m.site_bodyid[second]) if second >= 0 else set()
+    return len(here | there if kind == TrnType.SLIDERCRANK else here ^ there)
 
 
 def _transmission(m: Any, i: int, kind: TrnType) -> Iterator[str]:

@@ -53,6 +53,18 @@ def joints(m: Any) -> Iterator[str]:
     yield from outside("jnt_plasticadr", m.jnt_plasticadr, -1, np.where(free, 0, m.nplastic - plastic + 1).clip(0))
 
 
+def branch(m: Any, body: int) -> set[int]:
+    """Degrees of freedom that move a body."""
+    while body and not m.body_dofnum[body]:
+        body = m.body_parentid[body]
+    dof = int(m.body_dofadr[body] + m.body_dofnum[body] - 1) if body else -1
+    out = set()
+    while dof >= 0:
+        out.add(dof)
+        dof = int(m.dof_parentid[dof])
+    return out
+
+
 def inertia(m: Any) -> Iterator[str]:
     """Rows of M: the chain from a root to the diagonal, or the diagonal alone for a simple degree of freedom."""
     simple = m.body_simple[m.dof_bodyid] > 0
