@@ -8,13 +8,13 @@ import warnings
 import mujoco
 import numpy as np
 import pytest
-from tests.corpora import own_models
-from tests.trees import random_tree
 
 import kinetree as kt
 from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import ACCELERATION, TRAJECTORY_SMOOTH
 from kinetree.types import WarningType
+from tests.corpora import own_models
+from tests.trees import random_tree
 
 SMOOTH = kt.DisableBit.CONSTRAINT | kt.DisableBit.SENSOR
 INTEGRATORS = (kt.Integrator.EULER, kt.Integrator.RK4, kt.Integrator.IMPLICIT, kt.Integrator.IMPLICITFAST)
@@ -196,6 +196,28 @@ def test_bad_controls_are_zero_with_a_warning():
     kt.step(model, free)
     np.testing.assert_array_equal(data.qpos, free.qpos)
     assert np.isnan(data.ctrl[2])
+
+
+def test_a_moving_body_without_mass_is_refused_by_name():
+    model = kt.load("arm")
+    b = model.nbody - 1
+    mass, inertia = model.body_mass.copy(), model.body_inertia.copy()
+    mass[b], inertia[b] = 0.0, 0.0
+    with pytest.raises(kt.ModelError, match=f"moving bodies.*{model.name('body', b)}"):
+        model.replace(body_mass=mass, body_inertia=inertia)
+    with pytest.raises(kt.ModelError, match="moving bodies.*ghost"):
+        kt.load('<mujoco><worldbody><body name="ghost"><joint/><geom size=".1" mass="0"/></body></worldbody></mujoco>')
+
+
+def test_a_singular_inertia_met_while_stepping_names_the_body():
+    """Edited in place and never checked: MuJoCo's warning, as a Python warning."""
+    model = kt.load("arm")
+    model.opt.disableflags = SMOOTH
+    b = int(model.dof_bodyid[-1])
+    model.body_mass[b], model.body_inertia[b], model.dof_armature[:] = 0.0, 0.0, 0.0
+    data = kt.Data(model)
+    with pytest.warns(kt.SimulationWarning, match=f"inertia.*{model.name('body', b)}"):
+        kt.step(model, data)
 
 
 def test_sound_steps_do_not_warn():

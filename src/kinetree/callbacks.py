@@ -18,7 +18,7 @@ SIGNATURES = {
     "control": "(model, data): sets data.ctrl and applied forces, before actuation",
     "passive": "(model, data): adds to data.qfrc_passive, after the passive forces",
     "sensor": "(model, data, stage): writes the sensordata of user sensors of that stage",
-    "act_dyn": "(model, data, actuator id): returns act_dot of an actuator of user dynamics, or writes it if it has several states",
+    "act_dyn": "(model, data, actuator id): returns act_dot of user dynamics, or writes it if there are several states",
     "act_gain": "(model, data, actuator id): returns the gain of an actuator whose gain is of user type",
     "act_bias": "(model, data, actuator id): returns the bias of an actuator whose bias is of user type",
 }

@@ -47,6 +47,10 @@ class Data(NamedAccess, FieldHolder):
         own["buffer"].flags.writeable = False
         own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
         own["address"] = own["_words"].ctypes.data
+        own["_as_data"] = (
+            own["sizes"],
+            own["address"],
+        )  # all that a stage needs; the name keeps arguments from being swapped
         for name, field in DATA_FIELDS.items():
             if field.dims:
                 own[name] = own["_arrays"][name].view()

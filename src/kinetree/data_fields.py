@@ -75,8 +75,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("light_xpos", "nlight 3", REAL, "m", "position of the light", "camlight"),
     Field("light_xdir", "nlight 3", REAL, "1", "direction of the light", "camlight"),
     # scratch of kinematics, not in MuJoCo's data
-    Field("half_sin", "nq", REAL, "1", "sine of half of qpos - qpos0, used for hinges", "kinematics"),
-    Field("half_cos", "nq", REAL, "1", "cosine of half of qpos - qpos0, used for hinges", "kinematics"),
+    Field("half_sin", "nq", REAL, "1", "scratch of kinematics: sine of half of qpos - qpos0", "kinematics"),
+    Field("half_cos", "nq", REAL, "1", "scratch of kinematics: cosine of half of qpos - qpos0", "kinematics"),
     # mass and motion axes; subtree_mass is not in MuJoCo's data, where it is a constant of the model
     Field("subtree_com", "nbody 3", REAL, "m", "centre of mass of the subtree", "com_pos"),
     Field("subtree_mass", "nbody", REAL, "kg", "mass of the subtree", "com_pos"),

@@ -50,6 +50,11 @@ class Field:
         """Whether Python users may assign to it."""
         return self.dtype in (REAL, FLAG, FLOAT32) if self.editable is None else self.editable
 
+    @property
+    def scratch(self) -> bool:
+        """Whether it is a working array of one stage, not a result."""
+        return self.meaning.startswith("scratch")
+
     def static_dims(self) -> tuple[int | None, ...]:
         """Dimensions that the declaration itself fixes; None where the size belongs to the model."""
         return tuple(int(n) if n.isdigit() else CONSTANT_DIMS.get(n) for n in self.shape_names)

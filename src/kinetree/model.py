@@ -139,6 +139,10 @@ class Model(NamedAccess, FieldHolder):
         }
         own["_words"] = LAYOUT.words(own["_arrays"])
         own["address"] = own["_words"].ctypes.data
+        own["_as_model"] = (
+            own["sizes"],
+            own["address"],
+        )  # all that a stage needs; the name keeps arguments from being swapped
         for name, size in own["sizes"].items():
             self._set_constant(name, size)
         for name in (*_SCALARS, *COUNTS):

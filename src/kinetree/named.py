@@ -77,7 +77,7 @@ def attributes(kind: str, declared: Mapping[str, Field]) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, field in declared.items():
         first = field.shape_names[0] if field.shape_names else ""
-        if first == k.size or first in k.spans:
+        if (first == k.size or first in k.spans) and not field.scratch:
             prefix = next((p for p in k.prefixes if name.startswith(p)), "")
             out.setdefault(name[len(prefix) :], name)
     if kind == "joint" and "bodyid" in out:

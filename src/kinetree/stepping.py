@@ -89,8 +89,9 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
     Afterwards the state is new, while all other fields still describe the state before the last step, as in MuJoCo.
     """
     try:
-        if model.sizes is data.sizes and model._ready and type(nstep) is int and nstep >= 0 and not model.callbacks.any:
-            if _run(model.address, data.address, nstep):  # type: ignore[misc]
+        m, d = model._as_model, data._as_data
+        if m[0] is d[0] and model._ready and type(nstep) is int and nstep >= 0 and not model.callbacks.any:
+            if _run(m[1], d[1], nstep):  # type: ignore[misc]
                 _go_on(model, data)
             return
     except (AttributeError, TypeError):  # the first call, or a wrong argument
@@ -126,7 +127,9 @@ def _constraints(model: Model) -> list[str]:
         "equalities": (DisableBit.EQUALITY, model.neq > 0),
         "friction losses": (DisableBit.FRICTIONLOSS, model.dof_frictionloss.any() or model.tendon_frictionloss.any()),
     }
-    return [] if flags & DisableBit.CONSTRAINT else [name for name, (bit, has) in kinds.items() if has and not flags & bit]
+    return (
+        [] if flags & DisableBit.CONSTRAINT else [name for name, (bit, has) in kinds.items() if has and not flags & bit]
+    )
 
 
 def _steps(model: Model, data: Data, n: int) -> int:
@@ -174,7 +177,14 @@ def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
     index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
     if what == WarningType.BADCTRL:
         return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
-    fields = {BADQPOS: ("qpos", model.jnt_qposadr), BADQVEL: ("qvel", model.jnt_dofadr), BADQACC: ("qacc", model.jnt_dofadr)}
+    if what == WarningType.INERTIA:
+        body = int(model.dof_bodyid[index])
+        return f"the inertia of dof {index} (body {model.name('body', body) or body!r}) is too close to zero {time}"
+    fields = {
+        BADQPOS: ("qpos", model.jnt_qposadr),
+        BADQVEL: ("qvel", model.jnt_dofadr),
+        BADQACC: ("qacc", model.jnt_dofadr),
+    }
     name, addresses = fields[int(what)]
     joint = int(np.searchsorted(addresses, index, side="right")) - 1
     where = f"{name}[{index}] (joint {model.name('joint', joint) or joint!r})"

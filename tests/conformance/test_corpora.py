@@ -91,7 +91,7 @@ def test_unloadable_files_are_not_loaded_by_mujoco(pattern):
 
 
 def test_exactly_the_listed_models_are_refused():
-    """The corpus itself loads (see test_kinematics); of the models with features we lack each one must be refused."""
+    """The corpus itself loads (see test_layers); of the models with features we lack each one must be refused."""
     assert {name for name, _ in corpora.refused_models()} == set(corpora.REFUSED)
 
 

@@ -13,46 +13,63 @@ import kinetree as kt
 from kinetree.conformance import LAYERS, check, copy_state, markdown, random_state, survey
 from kinetree.conformance.__main__ import main
 from kinetree.conformance.compare import compare
+from kinetree.conformance.states import gentle_state
 from tests import corpora
 from tests.trees import random_tree
 
 MODELS = dict(corpora.own_models())
 JOINTS = MODELS["tests/models/joints.xml"]
-EVERYTHING = ("tests/models/cameras.xml", "tests/models/frames.xml")  # between them, no compared field is empty
+# Between them, no compared field is empty.
+EVERYTHING = ("cameras", "frames", "tendons", "servos")
+# Where a field that is not compared as it is stored is kept.
+STORED = {"M x = y": "qLDiagInv"}
+# A change of the first must show in the second too, which is computed from it.
+FOLLOWING = {"M": {"M x = y"}, "ten_wrapnum": {"wrap_xpos"}}
+# Their last numbers may be unused.
+FROM_THE_FRONT = {"wrap_xpos", "actuator_moment"}
 
 
 def perturbed(layer, field, change):
-    """The layers, with one field of ours changed after it was computed."""
+    """The layers down to one of them, with one field of ours changed after it was computed."""
 
     def run(model, data):
         layer.run(model, data)
-        change(getattr(data, field))
+        change(data._arrays[STORED.get(field, field)])
 
-    return [dataclasses.replace(other, run=run) if other is layer else other for other in LAYERS]
+    return [*LAYERS[: LAYERS.index(layer)], dataclasses.replace(layer, run=run)]
 
 
 def all_fields():
-    return [pytest.param(layer, f.name, id=f"{layer.name}-{f.name}") for layer in LAYERS for f in layer.fields]
+    return [pytest.param(layer, f, id=f"{layer.name}-{f.name}") for layer in LAYERS for f in layer.fields]
 
 
 @pytest.mark.parametrize("layer, field", all_fields())
 def test_a_perturbed_field_is_found(layer, field):
     """Every field is truly compared: move one number of ours by ten tolerances and the report fails on that field."""
+    moved = []
 
     def change(values):
-        values.reshape(-1)[-1] += 10 * layer.tolerance * max(1.0, float(np.max(np.abs(values))))
+        whole = values.dtype.kind == "i"
+        amount = 1 if whole else 10 * layer.tolerance * max(1.0, float(np.max(np.abs(values))))
+        at = 0 if field.name in FROM_THE_FRONT else values.size - 1
+        values.reshape(-1)[at] += amount
+        moved.append((np.unravel_index(at, values.shape), whole))
 
-    source = next(MODELS[name] for name in EVERYTHING if getattr(kt.Data(kt.load(MODELS[name])), field).size)
-    report = check(source, states=1, layers=perturbed(layer, field, change))
-    assert not report.ok
-    assert [failure.field for failure in report.failures()] == [field]
-    failure = report.failures()[0]
-    shape = getattr(kt.Data(kt.load(source)), field).shape
-    assert failure.index == tuple(n - 1 for n in shape)
+    stored = STORED.get(field.name, field.name)
+    sources = [MODELS[f"tests/models/{name}.xml"] for name in EVERYTHING]
+    source = next(path for path in sources if kt.Data(kt.load(path))._arrays[stored].size)
+    report = check(source, states=1, layers=perturbed(layer, field.name, change))
+    failing = {failure.field for failure in report.failures()}
+    assert field.name in failing and failing <= {field.name} | FOLLOWING.get(field.name, set())
+    failure = next(failure for failure in report.failures() if failure.field == field.name)
     text = str(report)
-    for part in (source.name, field, repr(failure.ours), repr(failure.theirs), "DIFFERS", "FAIL"):
+    for part in (source.name, field.name, repr(failure.ours), repr(failure.theirs), "DIFFERS", "FAIL"):
         assert part in text
-    assert failure.error == pytest.approx(10 * layer.tolerance, rel=0.1)
+    [(index, whole)] = moved
+    if failure.index is not None and len(failure.index) == len(index) and field.name not in STORED:
+        assert failure.index == index
+    if not whole and field.name not in STORED:
+        assert failure.error == pytest.approx(10 * layer.tolerance, rel=0.1)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -138,21 +155,54 @@ def test_random_states_are_within_bounds(name):
     assert np.all(data.ctrl[limited] >= bounds[limited, 0]) and np.all(data.ctrl[limited] <= bounds[limited, 1])
     for quat in data.mocap_quat:
         assert np.linalg.norm(quat) == pytest.approx(1.0, abs=1e-14)
-    for field in ("qvel", "qfrc_applied", "mocap_pos", "ctrl", "act"):
+    for field in ("qvel", "qfrc_applied", "mocap_pos", "ctrl", "act", "plastic"):
         assert np.all(getattr(data, field) != 0), f"{field} has zeros"
     assert np.all(data.xfrc_applied[1:] != 0) and not np.any(data.xfrc_applied[0])
 
 
-def test_states_are_copied_whole():
-    path = MODELS["tests/models/mocap.xml"]
-    model = mujoco.MjModel.from_xml_path(str(path))
-    theirs, ours = random_state(model, np.random.default_rng(2)), kt.Data(kt.load(path))
-    theirs.eq_active[0] = False
+STATEFUL = ("mocap", "servos", "passive", "actuators")  # between them, they have every part of a state
+
+
+def with_userdata(name):
+    spec = mujoco.MjSpec.from_file(str(MODELS[f"tests/models/{name}.xml"]))
+    spec.nuserdata = 3
+    return spec.compile()
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_states_are_copied_whole(name):
+    model = with_userdata(name)
+    theirs, ours = random_state(model, np.random.default_rng(2)), kt.Data(kt.load(model))
+    theirs.eq_active[:] = False
     copy_state(theirs, ours)
     spec = int(mujoco.mjtState.mjSTATE_INTEGRATION)
     vector = np.zeros(mujoco.mj_stateSize(model, spec))
     mujoco.mj_getState(model, theirs, vector, spec)
     assert np.array_equal(ours.get_state(spec), vector)
+
+
+def test_the_copied_states_have_every_part():
+    models = [with_userdata(name) for name in STATEFUL]
+    for size in ("na", "nu", "nmocap", "neq", "nuserdata", "nhistory", "nplastic"):
+        assert any(getattr(model, size) for model in models), size
+
+
+def test_a_gentle_state_accelerates_gently():
+    """Its forces are those of accelerations of order one, on top of what gravity, springs and motors do."""
+    model = mujoco.MjModel.from_xml_path(str(JOINTS))
+    model.opt.disableflags |= int(kt.DisableBit.CONSTRAINT | kt.DisableBit.ACTUATION)
+    data = random_state(model, np.random.default_rng(3))
+    wanted, speed = data.qfrc_applied.copy(), np.abs(data.qvel).max()
+    gentle_state(model, data)
+    assert np.abs(data.qvel).max() == pytest.approx(0.1 * speed)
+    accelerations = []
+    for applied in (data.qfrc_applied.copy(), 0.0):
+        data.qfrc_applied[:] = applied
+        mujoco.mj_forward(model, data)
+        accelerations.append(data.qacc_smooth.copy())
+    assert np.allclose(accelerations[0] - accelerations[1], wanted, rtol=1e-6, atol=1e-6)
+    pushes = data.xfrc_applied[1:, :3] / model.body_mass[1:, None]
+    assert np.allclose(pushes, pushes[0]) and np.any(pushes) and not np.any(data.xfrc_applied[:, 3:])
 
 
 def test_survey_and_page_record_refusals():
@@ -172,7 +222,7 @@ def test_page_shows_differences(monkeypatch):
 
     monkeypatch.setattr("kinetree.conformance.report.check", lambda source, states, seed, name: check(
         source, states, seed, name, perturbed(LAYERS[0], "xipos", change)))  # fmt: skip
-    page = markdown(survey([("joints", JOINTS)], states=1))
+    page = markdown(survey([("joints", JOINTS)], states=1), layers=LAYERS[:1])
     assert "0 of 1 compared models agree" in page and "xipos" in page and "FAIL joints" in page
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from tests.corpora import own_models
-from tests.trees import random_tree
 
 import kinetree as kt
 from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import FORCE, INERTIA
+from tests.corpora import own_models
+from tests.trees import random_tree
 
 SOURCES = {path.stem: path for _, path in own_models() if path.stem in ("joints", "tendons", "actuators", "humanoid")}
 SOURCES |= {f"tree{seed}": random_tree(seed, nbody=10) for seed in range(3)}

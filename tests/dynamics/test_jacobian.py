@@ -17,7 +17,9 @@ from kinetree.dynamics.velocity import com_vel
 from tests.corpora import own_models
 from tests.trees import random_tree
 
-SOURCES = {path.stem: path for _, path in own_models() if path.stem in ("joints", "frames", "mocap", "massless", "humanoid")}
+SOURCES = {
+    path.stem: path for _, path in own_models() if path.stem in ("joints", "frames", "mocap", "massless", "humanoid")
+}
 SOURCES |= {f"tree{seed}": random_tree(seed, nbody=10) for seed in range(4)}
 
 

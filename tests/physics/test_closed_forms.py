@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ellipk
-from tests.trees import random_tree
 
 import kinetree as kt
+from tests.trees import random_tree
 
 SMOOTH = kt.DisableBit.CONSTRAINT | kt.DisableBit.SENSOR
 
@@ -89,7 +89,11 @@ def floating_tree(seed, h, integrator):
     """A random tree whose roots are free, without gravity: nothing acts on it from outside."""
     source = random_tree(seed, nbody=6, joints=("ball", "hinge", "slide"))
     body = source.index("<body name=")
-    source = source[:body] + '<body name="carrier"><freejoint/><inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/>' + source[body:]
+    source = (
+        source[:body]
+        + '<body name="carrier"><freejoint/><inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/>'
+        + source[body:]
+    )
     source = source.replace("</worldbody>", "</body></worldbody>")
     model = kt.load(source)
     model.opt.gravity[:] = 0.0

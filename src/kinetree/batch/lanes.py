@@ -12,10 +12,10 @@ import numpy as np
 
 from ..data import LAYOUT, Data
 from ..data_fields import DATA_FIELDS
+from ..errors import nearest
 from ..fields import REAL
 from ..kernel import machine
-from ..kernel.stage import plain
-from ..layout import allocate
+from ..layout import allocate, assign
 from ..model import Model
 
 
@@ -27,6 +27,7 @@ class LaneData:
             raise TypeError(f"LaneData needs a kinetree Model, got {type(model).__name__}")
         self.machine = machine(dtype, width)
         self.model, self.sizes, self.width = model, model.sizes, width
+        self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
         self.buffer, self.arrays = allocate(DATA_FIELDS, model.sizes, width, dtype)
         self._views = np.zeros(width, np.int64)
         driver = {"stages": self.machine.stages, "views": self._views}
@@ -42,8 +43,19 @@ class LaneData:
     def __getattr__(self, name: str) -> np.ndarray:
         arrays = self.__dict__.get("arrays", {})
         if name not in arrays:
-            raise AttributeError(f"LaneData has no field {name!r}")
-        return arrays[name]
+            raise AttributeError(f"LaneData has no field {name!r}: {nearest(name, arrays)}")
+        out = arrays[name].view()
+        out.flags.writeable = DATA_FIELDS[name].writable  # integers steer addresses in compiled code
+        return out
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in DATA_FIELDS:
+            target = getattr(self, name)
+            assign(target, DATA_FIELDS[name], value, f"lanes.{name}")
+        elif name in self.__dict__:
+            raise AttributeError(f"lanes.{name} is read-only")
+        else:
+            object.__setattr__(self, name, value)
 
     def load(self, lane: int, data: Data) -> None:
         """Copy a Data into one world; integers and flags are then those of this Data in every world."""
@@ -62,12 +74,16 @@ class LaneData:
 
     def run(self, stage: Callable[..., Any]) -> None:
         """Run a stage on all worlds."""
-        entry = stage.compile_for(self.machine) if hasattr(stage, "compile_for") else None
+        entry = self._entries.get(stage)
         if entry is None:
-            raise TypeError(f"{getattr(plain(stage), '__name__', stage)} is not a stage")
+            if not hasattr(stage, "compile_for"):
+                raise TypeError(f"{getattr(stage, '__name__', stage)} is not a stage")
+            entry = self._entries[stage] = stage.compile_for(self.machine)
         entry(self.model.address, self.address)
 
     def _check(self, lane: int, data: Data) -> None:
+        if isinstance(lane, bool) or not isinstance(lane, (int, np.integer)):
+            raise TypeError(f"a lane is a whole number, not {type(lane).__name__}")
         if not 0 <= lane < self.width:
             raise IndexError(f"lane {lane} is outside 0..{self.width - 1}")
         if not isinstance(data, Data) or data.sizes is not self.sizes:

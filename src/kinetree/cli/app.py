@@ -12,6 +12,7 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import ModelError
+from . import check as check_command
 from . import info as info_command
 from . import run as run_command
 from .common import errors
@@ -43,16 +44,35 @@ def run(
     model: ModelArgument,
     seconds: Annotated[float, typer.Option(help="Length of the motion, in s.")] = 5.0,
     out: Annotated[Path | None, typer.Option(help="Folder to write to.  [default: kinetree-run/<model>]")] = None,
-    seed: Annotated[int, typer.Option(help="Chooses the motion.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Chooses random velocities, or the sines of --kinematic.", min=0)] = 0,
+    gravity: Annotated[
+        bool | None,
+        typer.Option(help="Switch gravity on or off.  [default: the model's; off where the model would fall for ever]"),
+    ] = None,
+    keyframe: Annotated[str | None, typer.Option(help="Where to start.  [default: the first keyframe]")] = None,
+    kinematic: Annotated[
+        bool, typer.Option("--kinematic", help="Prescribed joint motions instead of dynamics.")
+    ] = False,
 ) -> None:
-    """Move a model for a few seconds; print a summary, write a plot and a trajectory file."""
-    run_command.run(model, seconds, out, seed)
+    """Simulate a model for a few seconds; print a summary, write a plot and a trajectory file."""
+    run_command.run(model, seconds, out, seed, gravity, keyframe, kinematic)
+
+
+@app.command()
+def check(
+    model: ModelArgument,
+    states: Annotated[int, typer.Option(help="Random states to compare in.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="Chooses the states.", min=0)] = 0,
+    json: Annotated[Path | None, typer.Option(help="Write the report to this file as well.")] = None,
+) -> None:
+    """Compare a model with MuJoCo, layer by layer. Exit status 0: they agree; 1: they do not; 2: it cannot be loaded."""
+    raise typer.Exit(check_command.check(model, states, seed, json))
 
 
 @app.command()
 def info(model: ModelArgument) -> None:
-    """Show a model's sizes, bodies, masses and joints."""
-    info_command.info(model)
+    """Show what a model is made of, and what kinetree does not compute for it."""
+    raise typer.Exit(info_command.info(model))
 
 
 def main(arguments: list[str] | None = None) -> None:

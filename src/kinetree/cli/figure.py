@@ -1,11 +1,10 @@
-"""The picture `kinetree run` writes: the model at a few instants, the centre of mass, some joints over time.
+"""The picture `kinetree run` writes: the model at a few instants, the centre of mass, some joints and energy over time.
 
 Geoms are drawn as filled silhouettes: convex shapes, so the outline is the convex hull of projected surface points.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,11 @@ from matplotlib.figure import Figure
 from ..model import Model
 from ..types import GeomType, JointType
 from .motion import Motion
+from .recording import Pose, Recording
 
-SNAPSHOTS = 6
 CURVES = 6
 AZIMUTH, ELEVATION = np.radians(60.0), np.radians(12.0)  # where the viewer stands
+DARKEST = 0.35  # how much darker the farthest shape is than the nearest
 HIDDEN_GROUP = 3  # MuJoCo's viewers do not show geoms of this group and above
 
 LOOK = np.array([
@@ -30,56 +30,76 @@ RIGHT = np.array([np.sin(AZIMUTH), -np.cos(AZIMUTH), 0.0])
 UP = np.cross(RIGHT, LOOK)
 
 
-@dataclass(frozen=True)
-class Pose:
-    """Where all geoms are at one instant: time in s, positions (ngeom, 3) in m, rotation matrices (ngeom, 3, 3)."""
-
-    time: float
-    positions: np.ndarray
-    rotations: np.ndarray
-
-
-def draw(path: Path, name: str, model: Model, motion: Motion, com: np.ndarray, poses: list[Pose]) -> None:
+def draw(path: Path, title: str, model: Model, recording: Recording) -> None:
     """Write the picture as PNG."""
-    figure = Figure(figsize=(12, 7), layout="constrained")
+    motion, com = recording.motion, recording.com
+    figure = Figure(figsize=(15, 8), layout="constrained")
     FigureCanvasAgg(figure)  # no window system, no global state
-    figure.suptitle(f"{_plain(name)}: kinematic motion, no dynamics yet", fontsize=13)
-    halves = np.asarray(figure.subfigures(2, 1, height_ratios=(1, 1.1)))
-    _film_strip(halves[0].subplots(), model, motion, com, poses)
-    path_axes, height_axes, joint_axes = halves[1].subplots(1, 3, width_ratios=(1, 1, 1.2))
-    _path_from_above(path_axes, motion, com)
-    _height(height_axes, motion, com)
-    _joints(joint_axes, model, motion)
+    figure.suptitle(_plain(title), fontsize=14)
+    halves = np.asarray(figure.subfigures(2, 1, height_ratios=(1, 1)))
+    _film_strip(halves[0].subplots(), model, com, motion, recording.poses)
+    panels = halves[1].subplots(1, 3 if recording.energy is None else 4)
+    _path_from_above(panels[0], motion, com)
+    _height(panels[1], motion, com)
+    if recording.energy is not None:
+        _energy(panels[2], motion, recording.energy)
+    _joints(panels[-1], model, motion)
     figure.savefig(path, dpi=120)
 
 
-def _film_strip(axes: Axes, model: Model, motion: Motion, com: np.ndarray, poses: list[Pose]) -> None:
-    """The model at equal intervals, side by side, each above the ground point below its centre of mass."""
-    shapes = {g: _surface(GeomType(int(model.geom_type[g])), model.geom_size[g]) for g in _visible_geoms(model)}
-    strips = []
-    for pose in poses:
-        ground = com[np.searchsorted(motion.time, pose.time)] * (1, 1, 0)
-        outlines = []
-        for g in sorted(shapes, key=lambda g: -(pose.positions[g] @ LOOK)):  # far ones first
-            points = pose.positions[g] - ground + shapes[g] @ pose.rotations[g].T
-            outlines.append((convex_hull(np.column_stack([points @ RIGHT, points @ UP])), model.geom_rgba[g]))
-        strips.append(outlines)
+def _film_strip(axes: Axes, model: Model, com: np.ndarray, motion: Motion, poses: list[Pose]) -> None:
+    """The model at equal intervals, side by side.
+
+    The viewer stands still before a model on a fixed base, and goes along with one that floats or travels far.
+    """
     axes.set(xticks=[], yticks=[], aspect="equal")
     axes.spines[:].set_visible(False)
+    shapes = {g: _surface(GeomType(int(model.geom_type[g])), model.geom_size[g]) for g in _visible_geoms(model)}
     if not shapes:
         axes.text(0.5, 0.5, "no shapes to draw", ha="center", transform=axes.transAxes)
         return
-    extent = max(np.abs(hull[:, 0]).max() for outlines in strips for hull, _ in outlines)
-    low = min(hull[:, 1].min() for outlines in strips for hull, _ in outlines)
-    for k, (pose, outlines) in enumerate(zip(poses, strips, strict=True)):
-        shift = np.array([2.1 * extent * k, 0.0])
-        colors = [np.clip(rgba, 0, 1) for _, rgba in outlines]
+    size = float(np.ptp(_corners(_outlines(model, poses[0], shapes, com[0])), axis=0).max())
+    travel = np.ptp(com, axis=0)
+    along = bool(np.any(model.jnt_type == JointType.FREE)) or travel[:2].max() > size
+    followed = np.array([along, along, travel[2] > size])
+    centres = [com[np.argmin(np.abs(motion.time - pose.time))] for pose in poses]
+    strips = [_outlines(model, p, shapes, np.where(followed, c, com[0])) for p, c in zip(poses, centres, strict=True)]
+    corners = (
+        [_corners(strip) for strip in strips]
+        if along
+        else [np.vstack([_corners(strip) for strip in strips])] * len(poses)
+    )
+    low, gap, right = min(points[:, 1].min() for points in corners), 0.15 * size, 0.0
+    for pose, strip, points in zip(poses, strips, corners, strict=True):
+        left, width = points[:, 0].min(), np.ptp(points[:, 0])
+        hulls = [hull + (right - left, 0) for hull, _ in strip]
+        colors = [color for _, color in strip]
         edges = [(*color[:3] * 0.5, color[3]) for color in colors]
-        hulls = [hull + shift for hull, _ in outlines]
         axes.add_collection(PolyCollection(hulls, facecolors=colors, edgecolors=edges, lw=0.6))
-        axes.text(shift[0], low - 0.1 * extent, f"{pose.time:.2f} s", ha="center", va="top", color="0.4")
+        axes.text(right + width / 2, low - gap / 2, f"{pose.time:.2f} s", ha="center", va="top", color="0.4")
+        right += width + gap
     axes.autoscale_view()
-    axes.set_ylim(bottom=low - 0.3 * extent)
+    axes.set_ylim(bottom=low - 1.5 * gap)
+
+
+Outline = tuple[np.ndarray, np.ndarray]  # corners in the plane of the picture, colour
+
+
+def _outlines(model: Model, pose: Pose, shapes: dict[int, np.ndarray], origin: np.ndarray) -> list[Outline]:
+    """Silhouettes of all shapes as the viewer sees them, far ones first and darker."""
+    depth = {g: (pose.positions[g] - origin) @ LOOK for g in shapes}
+    far, near = max(depth.values()), min(depth.values())
+    out = []
+    for g in sorted(shapes, key=lambda g: -depth[g]):
+        points = pose.positions[g] - origin + shapes[g] @ pose.rotations[g].T
+        shade = 1 - DARKEST * (depth[g] - near) / max(far - near, 1e-9)
+        color = np.clip(model.geom_rgba[g], 0, 1) * (shade, shade, shade, 1)
+        out.append((convex_hull(np.column_stack([points @ RIGHT, points @ UP])), color))
+    return out
+
+
+def _corners(strip: list[Outline]) -> np.ndarray:
+    return np.vstack([hull for hull, _ in strip])
 
 
 def _visible_geoms(model: Model) -> list[int]:
@@ -151,6 +171,16 @@ def _height(axes: Axes, motion: Motion, com: np.ndarray) -> None:
     axes.plot(motion.time, com[:, 2], color="tab:blue")
     axes.set(title="centre of mass, height", xlabel="time (s)", ylabel="z (m)")
     axes.grid(alpha=0.3)
+
+
+def _energy(axes: Axes, motion: Motion, energy: np.ndarray) -> None:
+    potential, kinetic = energy.T
+    axes.plot(motion.time, potential, lw=1.3, label="potential")
+    axes.plot(motion.time, kinetic, lw=1.3, label="kinetic")
+    axes.plot(motion.time, potential + kinetic, lw=1.3, color="black", label="total")
+    axes.set(title="energy", xlabel="time (s)", ylabel="J")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
 
 
 def _joints(axes: Axes, model: Model, motion: Motion) -> None:

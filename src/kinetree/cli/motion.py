@@ -1,4 +1,4 @@
-"""A smooth prescribed motion for any model, to look at before there are dynamics.
+"""A smooth prescribed motion for any model: `kinetree run --kinematic`.
 
 Every joint follows a sine of its own: hinges and slides inside their ranges, ball joints about a fixed axis, free
 joints on a circle at their own height. Velocities are the exact derivatives, in MuJoCo's conventions.
@@ -29,11 +29,15 @@ class Motion:
     qvel: np.ndarray
 
 
-def sweep_joints(model: Model, seconds: float, seed: int = 0) -> Motion:
-    """The motion over that many seconds, about the first keyframe or else the initial pose; seed chooses the sines."""
+def sweep_joints(model: Model, seconds: float, seed: int = 0, keyframe: str | None = None) -> Motion:
+    """The motion over that many seconds, about a keyframe (the first by default) or else the initial pose.
+
+    seed: chooses the sines.
+    """
     rng = np.random.default_rng(seed)
     time = np.arange(max(1, round(seconds * FRAME_RATE)) + 1) / FRAME_RATE
-    home = model.key_qpos[0] if model.nkey else model.qpos0
+    key = 0 if keyframe is None else model.id("keyframe", keyframe)
+    home = model.key_qpos[key] if model.nkey else model.qpos0
     qpos, qvel = np.tile(home, (len(time), 1)), np.zeros((len(time), model.nv))
     for j in range(model.njnt):
         kind, q, v = JointType(int(model.jnt_type[j])), int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])

@@ -1,65 +1,73 @@
-"""`kinetree run`: move a model for a few seconds, summarise, plot and record.
-
-Until kinetree has dynamics the motion is kinematic: joints follow prescribed sines, and the position stage computes
-where everything is.
-"""
+"""`kinetree run`: simulate a model for a few seconds, summarise, plot and record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import typer
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from ..data import Data
+from ..errors import UnknownNameError
 from ..io.trajectory import save_trajectory
 from ..model import Model
-from ..pipeline import fwd_position
+from ..types import Integrator
 from .common import load_model, output
-from .figure import SNAPSHOTS, Pose, draw
-from .motion import Motion, sweep_joints
+from .figure import draw
+from .motion import sweep_joints
+from .recording import Recording
+from .simulate import has_gravity, play, set_gravity, simulate, start
 
 LONGEST = 3600.0  # s; all frames are kept in memory
-NOTICE = "Kinematic motion: joints follow prescribed sines. There are no dynamics yet: no gravity, forces or contacts."
+KINEMATIC = "Kinematic motion: joints follow prescribed sines; no gravity, forces or contacts."
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What `play` saw: centre of mass (frames, 3) in m, poses for the picture, median time per frame in s."""
-
-    com: np.ndarray
-    poses: list[Pose]
-    frame_time: float
-
-
-def run(argument: str, seconds: float, out: Path | None, seed: int) -> None:
+def run(
+    argument: str,
+    seconds: float,
+    out: Path | None,
+    seed: int,
+    gravity: bool | None,
+    keyframe: str | None,
+    kinematic: bool,
+) -> None:
     """The command; see `kinetree run --help`."""
     if not 0 < seconds <= LONGEST:
         wanted = f"must be more than 0 and at most {LONGEST:g}, got {seconds:g}"
         raise typer.BadParameter(wanted, param_hint="--seconds")
     name, model = load_model(argument)
+    if keyframe is not None:
+        _check_keyframe(model, keyframe)
     folder = out or Path("kinetree-run") / name
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
-    output.print(NOTICE, style="yellow", highlight=False)
-    motion = sweep_joints(model, seconds, seed)
-    recording = play(model, motion)
-    output.print(summary(name, model, motion, recording))
+    notice = KINEMATIC if kinematic else set_gravity(model, gravity)
+    if notice:
+        output.print(notice, style="yellow", highlight=False)
+    if kinematic:
+        recording = play(model, sweep_joints(model, seconds, seed, keyframe))
+    else:
+        recording = simulate(model, start(model, keyframe, seed), seconds)
+    output.print(summary(name, model, recording))
 
     plot, trajectory = folder / "plot.png", folder / "trajectory.npz"
+    energy = {} if recording.energy is None else {"energy": recording.energy}
     with writing_to(folder):
-        save_trajectory(trajectory, model_name=name, **vars(motion), com=recording.com)
-        draw(plot, name, model, motion, recording.com, recording.poses)
+        save_trajectory(trajectory, model_name=name, **vars(recording.motion), com=recording.com, **energy)
+        draw(plot, f"{name}: {_kind(model, recording)}", model, recording)
     for label, path in (("plot", plot), ("trajectory", trajectory)):
         output.print(f"{label:<10}  {path}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _check_keyframe(model: Model, keyframe: str) -> None:
+    try:
+        model.id("keyframe", keyframe)
+    except UnknownNameError as problem:
+        raise typer.BadParameter(str(problem), param_hint="--keyframe") from None
 
 
 @contextmanager
@@ -71,42 +79,62 @@ def writing_to(folder: Path) -> Iterator[None]:
         raise OSError(f"cannot write to {folder}: {problem.strerror or problem}") from problem
 
 
-def play(model: Model, motion: Motion) -> Recording:
-    """Run the position stage on every frame, with a progress bar."""
-    data, poses, frames = Data(model), [], len(motion.time)
-    com, spent = np.zeros((frames, 3)), np.zeros(frames)
-    pictured = set(np.linspace(0, frames - 1, SNAPSHOTS).round().astype(int).tolist())
-    with output.status("Preparing the kernels; the first time on a machine this compiles them …"):
-        fwd_position(model, data)
-    with Progress(console=output) as progress:
-        for k in progress.track(range(frames), description="playing"):
-            data.time, data.qpos, data.qvel = motion.time[k], motion.qpos[k], motion.qvel[k]
-            begin = perf_counter()
-            fwd_position(model, data)
-            spent[k] = perf_counter() - begin
-            com[k] = data.subtree_com[0]
-            if k in pictured:
-                poses.append(Pose(motion.time[k], data.geom_xpos.copy(), data.geom_xmat.reshape(-1, 3, 3).copy()))
-    return Recording(com, poses, float(np.median(spent)))
+def _kind(model: Model, recording: Recording) -> str:
+    """What kind of motion it is, for the title of the picture."""
+    if recording.energy is None:
+        return "kinematic motion, no dynamics"
+    weight = "with" if has_gravity(model) else "without"
+    return f"simulated {weight} gravity, {_integrator(model)}, time step {model.opt.timestep:g} s"
 
 
-def summary(name: str, model: Model, motion: Motion, recording: Recording) -> Table:
+def _integrator(model: Model) -> str:
+    return Integrator(model.opt.integrator).name.lower()
+
+
+def summary(name: str, model: Model, recording: Recording) -> Table:
     """The table printed at the end."""
-    height = recording.com[:, 2]
+    time, height = recording.motion.time, recording.com[:, 2]
     rows = {
         "model": name,
         "bodies, the world included": str(model.nbody),
         "joints": str(model.njnt),
         "nq, nv": f"{model.nq}, {model.nv}",
         "total mass": f"{np.sum(model.body_mass):.4g} kg",
-        "duration": f"{motion.time[-1]:g} s",
-        "frames": str(len(motion.time)),
+        "duration": f"{time[-1] - time[0]:g} s",
+        "frames": str(len(time)),
+        **_effort(model, recording),
+        **_energies(model, recording),
         "height of centre of mass": f"{height.min():.3f} … {height.max():.3f} m",
-        "time per frame, median": f"{recording.frame_time * 1e6:.1f} µs",
     }
+    told = [f"{text} ({count} times)" if count > 1 else text for text, count in recording.warnings.items()]
     table = Table(show_header=False)
     table.add_column(style="cyan")
     table.add_column()
     for label, value in rows.items():
         table.add_row(label, Text(value))
+    table.add_row("warnings", Text("\n".join(told) or "none", style="yellow" if told else ""))
     return table
+
+
+def _effort(model: Model, recording: Recording) -> dict[str, str]:
+    """What the motion cost."""
+    spent = recording.seconds
+    if not recording.steps:
+        return {"time per frame": f"{spent / len(recording.motion.time) * 1e6:.1f} µs"}
+    return {
+        "integrator": _integrator(model),
+        "time step": f"{model.opt.timestep:g} s",
+        "steps": str(recording.steps),
+        "wall time": f"{spent:.3g} s, {spent / recording.steps * 1e6:.1f} µs per step",
+        "times real time": f"{recording.steps * model.opt.timestep / max(spent, 1e-9):.0f}",
+    }
+
+
+def _energies(model: Model, recording: Recording) -> dict[str, str]:
+    if recording.energy is None or not model.nv:
+        return {}
+    ends = {"energy at the start": recording.energy[0], "energy at the end": recording.energy[-1]}
+    return {
+        label: f"{potential + kinetic:.5g} J = {potential:.5g} potential + {kinetic:.5g} kinetic"
+        for label, (potential, kinetic) in ends.items()
+    }

@@ -89,7 +89,7 @@ class Report:
             count = sum(result.layer == name for result in self.results)
             state = "ok" if all(result.ok for result in self.results if result.layer == name) else "FAIL"
             lines.append(
-                f"  {name:<12} {count:>3} fields  worst {worst.error:.1e} in {worst.field:<12} "
+                f"  {name:<12} {count:>3} fields  worst {worst.error:.1e} in {worst.field:<17} "
                 f"tolerance {worst.tolerance:.0e}  {state}"
             )
         return "\n".join(lines + [f"  {failure}" for failure in self.failures()])
@@ -110,7 +110,7 @@ def check(
     title = name or _title(source, pair.theirs_model)
     rng = np.random.default_rng(seed)
     worst: dict[tuple[str, str], FieldResult] = {}
-    with _quiet():
+    with quiet():
         for state in range(states):
             random_state(pair.theirs_model, rng, pair.theirs)
             copy_state(pair.theirs, pair.ours)
@@ -135,7 +135,9 @@ class Pair:
     @classmethod
     def of(cls, source: Any) -> Pair:
         """Load a source on both sides. All trees are awake: kinetree does not put any to sleep yet."""
-        ours, theirs = kt.load(source), copy.copy(oracle_model(source))
+        ours = kt.load(source)
+        with quiet():  # what MuJoCo has to say about the source, `load` has passed on already
+            theirs = copy.copy(oracle_model(source))
         for model in (ours, theirs):
             model.opt.enableflags = int(model.opt.enableflags) & ~int(kt.EnableBit.SLEEP)
         return cls(ours, kt.Data(ours), theirs, mujoco.MjData(theirs))
@@ -155,7 +157,7 @@ class Pair:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the warnings of either side: an unstable motion must be so on both, and the comparison says whether it is."""
     with mujoco_warnings() as told, warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.SimulationWarning)

@@ -45,8 +45,8 @@ def random_state(model: mujoco.MjModel, rng: np.random.Generator, data: mujoco.M
         quat[:] = random_quaternion(rng)
     data.userdata[:] = rng.normal(size=model.nuserdata)
     data.plastic[:] += 0.2 * rng.normal(size=model.nplastic)
-    for actuator in np.flatnonzero(model.actuator_history[:, 0]):
-        _random_history(model, data, actuator, rng)
+    for delayed in np.flatnonzero(model.actuator_history[:, 0]):
+        _random_history(model, data, int(delayed), rng)
     return data
 
 

@@ -101,7 +101,7 @@ def respond(m, d):
 def aba(m, d):
     """The acceleration aba_qacc under the force aba_force, in time linear in the number of bodies: M is never formed.
 
-    Solves (M + diag(aba_diagonal)) aba_qacc = aba_force - bias.
+    Solves (M + diag(aba_diagonal)) aba_qacc = aba_force - bias, for which MuJoCo factors M.
     """
     bias_accelerations(m, d)
     eliminate(m, d)

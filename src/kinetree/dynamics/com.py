@@ -16,23 +16,16 @@ FREE, BALL, SLIDE = int(JointType.FREE), int(JointType.BALL), int(JointType.SLID
 
 
 @kernel
-def subtree_centres(m, d):
-    """Mass and centre of mass of every subtree; a subtree without mass is where its body's own centre is."""
-    for b in range(m.nbody):
-        d.subtree_mass[b] = m.body_mass[b]
-        set3(d.subtree_com, b, scale(get3(d.xipos, b), m.body_mass[b]))
-    for b in range(m.nbody - 1, 0, -1):
-        p = m.body_parentid[b]
-        d.subtree_mass[p] += d.subtree_mass[b]
-        set3(d.subtree_com, p, add(get3(d.subtree_com, p), get3(d.subtree_com, b)))
-    for b in range(m.nbody):
-        mass = d.subtree_mass[b]
-        massless = mass < MIN_VALUE
-        com = scale(get3(d.subtree_com, b), 1.0 / where(massless, 1.0, mass))
-        own = get3(d.xipos, b)
-        d.subtree_com[b, 0] = where(massless, own[0], com[0])
-        d.subtree_com[b, 1] = where(massless, own[1], com[1])
-        d.subtree_com[b, 2] = where(massless, own[2], com[2])
+def finish_centre(d, b, mass, moment):
+    """Centre of mass from mass and first moment; a subtree without mass is where its body's own centre is."""
+    massless = mass < MIN_VALUE
+    com = scale(moment, 1.0 / where(massless, 1.0, mass))
+    own = get3(d.xipos, b)
+    set3(
+        d.subtree_com,
+        b,
+        (where(massless, own[0], com[0]), where(massless, own[1], com[1]), where(massless, own[2], com[2])),
+    )
 
 
 @kernel
@@ -94,10 +87,16 @@ def set_motion_axes(m, d, j):
 @stage
 def com_pos(m, d):
     """Subtree masses and centres of mass, body inertias and motion axes at xpos[b]. MuJoCo's mj_comPos."""
-    subtree_centres(m, d)
-    for k in range(10):
-        d.cinert[0, k] = 0.0
-    for b in range(1, m.nbody):
+    for b in range(m.nbody):
+        d.subtree_mass[b] = m.body_mass[b]
+        set3(d.subtree_com, b, scale(get3(d.xipos, b), m.body_mass[b]))
+    for b in range(m.nbody - 1, -1, -1):
+        mass, moment = d.subtree_mass[b], get3(d.subtree_com, b)
+        if b > 0:
+            p = m.body_parentid[b]
+            d.subtree_mass[p] += mass
+            set3(d.subtree_com, p, add(get3(d.subtree_com, p), moment))
+        finish_centre(d, b, mass, moment)
         set_inertia(m, d, b)
     for j in range(m.njnt):
         set_motion_axes(m, d, j)

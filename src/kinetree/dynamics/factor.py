@@ -5,6 +5,11 @@ A row holds the ancestors of a dof and then the dof itself, so eliminating from 
 """
 
 from ..kernel import kernel, stage
+from ..kernel.ops import happens, not_, where
+from ..math.quaternion import MIN_VALUE
+from ..types import WarningType
+
+INERTIA = int(WarningType.INERTIA)
 
 
 @kernel
@@ -40,6 +45,15 @@ def eliminate_pair(m, matrix, row, parent, n, inverse, parent_inverse):
 
 
 @kernel
+def pivot_inverse(pivot):
+    """1 / pivot; a pivot that is not positive counts as MuJoCo's smallest number."""
+    singular = not_(pivot >= MIN_VALUE)
+    if happens(singular):
+        return where(singular, 1.0 / MIN_VALUE, 1.0 / pivot)
+    return 1.0 / pivot
+
+
+@kernel
 def factor_in_place(m, matrix, diagonal_inverse):
     """Replace a matrix of M's sparsity by its factors: L below the diagonal, D on it.
 
@@ -49,7 +63,7 @@ def factor_in_place(m, matrix, diagonal_inverse):
     while k >= 0:
         row = m.M_rowadr[k]
         n = m.M_rownnz[k] - 1
-        inverse = 1.0 / matrix[row + n]
+        inverse = pivot_inverse(matrix[row + n])
         diagonal_inverse[k] = inverse
         if n > 0 and m.M_colind[row + n - 1] == k - 1:
             n -= 1
@@ -58,7 +72,7 @@ def factor_in_place(m, matrix, diagonal_inverse):
             for c in range(n + 1):
                 matrix[parent + c] -= matrix[row + c] * weight
             matrix[row + n] = weight
-            parent_inverse = 1.0 / matrix[parent + n]
+            parent_inverse = pivot_inverse(matrix[parent + n])
             diagonal_inverse[k - 1] = parent_inverse
             eliminate_pair(m, matrix, row, parent, n, inverse, parent_inverse)
             k -= 2
@@ -98,7 +112,11 @@ def multiply(m, matrix, x, y):
 
 @stage
 def factor_m(m, d):
-    """Factor M into qLD and qLDiagInv. MuJoCo's mj_factorM."""
+    """Factor M into qLD and qLDiagInv; counts a warning where M is singular. MuJoCo's mj_factorM."""
     for i in range(m.nC):
         d.qLD[i] = d.M[i]
     factor_in_place(m, d.qLD, d.qLDiagInv)
+    for i in range(m.nv):
+        if happens(d.qLDiagInv[i] >= 1.0 / MIN_VALUE):
+            d.warning_number[INERTIA] += 1
+            d.warning_lastinfo[INERTIA] = i

@@ -70,10 +70,13 @@ def aba(model: Model, data: Data, force: Any = None) -> np.ndarray:
     Reads the position and velocity stages. Refuses tendon armature, which couples joints that no body connects.
     """
     check_arguments("aba", model, data)
-    check_aba(model)
+    if model.ntendon:
+        check_aba(model)
     if force is None:
-        data.aba_force[:] = data.qfrc_smooth + data.qfrc_bias
-    else:
-        data.aba_force[:] = checked(force, (model.nv,), "float64", "aba: force")
+        force = data.qfrc_smooth + data.qfrc_bias
+    elif not isinstance(force, np.ndarray) or force.dtype != np.float64 or force.shape != (model.nv,):
+        force = checked(force, (model.nv,), "float64", "aba: force")
+    arrays = data._arrays
+    arrays["aba_force"][:] = force
     aba_stage(model, data)
-    return data.aba_qacc.copy()
+    return arrays["aba_qacc"].copy()

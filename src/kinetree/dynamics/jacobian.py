@@ -184,9 +184,7 @@ def apply_ft(model: Model, data: Data, force: Any, torque: Any, point: Any, body
     return _apply_ft(model, data, point=point, wrench=wrench, body=model.id("body", body)).qfrc
 
 
-def local_to_global(
-    model: Model, data: Data, pos: Any, quat: Any, body: str | int
-) -> tuple[np.ndarray, np.ndarray]:
+def local_to_global(model: Model, data: Data, pos: Any, quat: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """World position and rotation matrix (9) of a frame fixed in a body. MuJoCo's mj_local2Global."""
     out = _local_to_global(model, data, pos=pos, quat=quat, body=model.id("body", body))
     return out.xpos, out.xmat
@@ -233,5 +231,3 @@ def object_acceleration(model: Model, data: Data, kind: str, key: str | int, loc
     v[3:] += np.cross(v[:3], arm)
     a[3:] += np.cross(a[:3], arm) + np.cross(v[:3], v[3:])
     return _seen_from(a, axes, local)
-
-

@@ -7,8 +7,8 @@ site_xpos, site_xquat, site_xmat; half_sin, half_cos (scratch). World axes, metr
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import cos, sin
-from ..math.quaternion import get4, mul_quat, normalize4, rotate, set4, to_matrix
+from ..kernel.ops import cos, maximum, minimum, needs, sin
+from ..math.quaternion import get4, mul_quat, normalize4, set4, to_matrix
 from ..math.vec3 import add, add_scaled, get3, get9, mul_mat_vec, scale, set3, set9, sub
 from ..types import JointType, SameFrame
 
@@ -24,7 +24,8 @@ def half_angles(m, d):
 
     Only hinges need them; computing all costs a tenth of computing each where its joint moves.
     """
-    for i in range(m.nq):
+    first = 7 if m.njnt > 0 and m.jnt_type[0] == FREE else 0  # the usual place of a free joint, which has no angle
+    for i in range(first, m.nq):
         half = 0.5 * (d.qpos[i] - m.qpos0[i])
         d.half_sin[i] = sin(half)
         d.half_cos[i] = cos(half)
@@ -49,7 +50,7 @@ def free_pose(m, d, j):
     quat = normalize4((d.qpos[a + 3], d.qpos[a + 4], d.qpos[a + 5], d.qpos[a + 6]))
     set3(d.xanchor, j, pos)
     set3(d.xaxis, j, get3(m.jnt_axis, j))
-    return pos, quat
+    return pos, quat, to_matrix(quat)
 
 
 @kernel
@@ -57,34 +58,44 @@ def rest_pose(m, d, b):
     """Pose of a body before its joints move it: its offset from the parent, or from the world where mocap sets it."""
     p = m.body_parentid[b]
     mocap = m.body_mocapid[b]
+    quat, mat = get4(d.xquat, p), get9(d.xmat, p)
     if mocap >= 0:
-        offset = get3(d.mocap_pos, mocap)
-        quat = mul_quat(get4(d.xquat, p), normalize4(get4(d.mocap_quat, mocap)))
+        pos = add(get3(d.xpos, p), mul_mat_vec(mat, get3(d.mocap_pos, mocap)))
+        quat = normalize4(mul_quat(quat, normalize4(get4(d.mocap_quat, mocap))))
+        mat = to_matrix(quat)
     else:
-        offset = get3(m.body_pos, b)
-        quat = mul_quat(get4(d.xquat, p), get4(m.body_quat, b))
-    return add(get3(d.xpos, p), mul_mat_vec(get9(d.xmat, p), offset)), quat
+        pos = add(get3(d.xpos, p), mul_mat_vec(mat, get3(m.body_pos, b)))
+        if needs(m.body_quat[b, 0] != 1.0):  # most bodies are not turned in their parent
+            quat = normalize4(mul_quat(quat, get4(m.body_quat, b)))
+            mat = to_matrix(quat)
+    return pos, quat, mat
 
 
 @kernel
-def move_joint(m, d, j, pos, quat):
+def move_joint(m, d, j, pos, quat, mat):
     """Pose of a body after one more of its joints has moved it; the joint's anchor and axis are those before the move."""
     a = m.jnt_qposadr[j]
     kind = m.jnt_type[j]
-    axis = rotate(quat, get3(m.jnt_axis, j))
-    anchor = add(pos, rotate(quat, get3(m.jnt_pos, j)))
+    local_axis, local = get3(m.jnt_axis, j), get3(m.jnt_pos, j)
+    aside = needs((local[0] != 0.0) | (local[1] != 0.0) | (local[2] != 0.0))  # most joints sit at the body's origin
+    axis = mul_mat_vec(mat, local_axis)
+    if aside:
+        pos = add(pos, mul_mat_vec(mat, local))
     set3(d.xaxis, j, axis)
-    set3(d.xanchor, j, anchor)
+    set3(d.xanchor, j, pos)
     if kind == SLIDE:
         pos = add_scaled(pos, axis, d.qpos[a] - m.qpos0[a])
-    elif kind == HINGE:
-        turn = scale(get3(m.jnt_axis, j), d.half_sin[a])
-        quat = mul_quat(quat, (d.half_cos[a], turn[0], turn[1], turn[2]))
-        pos = sub(anchor, rotate(quat, get3(m.jnt_pos, j)))
     else:
-        quat = mul_quat(quat, normalize4((d.qpos[a], d.qpos[a + 1], d.qpos[a + 2], d.qpos[a + 3])))
-        pos = sub(anchor, rotate(quat, get3(m.jnt_pos, j)))
-    return pos, quat
+        if kind == HINGE:
+            turn = scale(local_axis, d.half_sin[a])
+            quat = mul_quat(quat, (d.half_cos[a], turn[0], turn[1], turn[2]))
+        else:
+            quat = mul_quat(quat, normalize4((d.qpos[a], d.qpos[a + 1], d.qpos[a + 2], d.qpos[a + 3])))
+        quat = normalize4(quat)
+        mat = to_matrix(quat)
+    if aside:
+        pos = sub(pos, mul_mat_vec(mat, local))
+    return pos, quat, mat
 
 
 @kernel
@@ -124,31 +135,59 @@ def place(d, b, same, local_pos, local_quat, xpos, xquat, xmat, i):
         set9(xmat, i, to_matrix(quat))
 
 
+BLOCK = 4  # bodies whose geoms and sites are placed while their poses are still in the nearest cache
+
+
+@kernel
+def place_body(m, d, b):
+    """Pose of one body and of its inertia; its parent has been placed."""
+    first = m.body_jntadr[b]
+    count = m.body_jntnum[b]
+    if count == 1 and m.jnt_type[first] == FREE:
+        pos, quat, mat = free_pose(m, d, first)
+    else:
+        pos, quat, mat = rest_pose(m, d, b)
+        for j in range(first, first + count):
+            pos, quat, mat = move_joint(m, d, j, pos, quat, mat)
+    set3(d.xpos, b, pos)
+    set4(d.xquat, b, quat)
+    set9(d.xmat, b, mat)
+    place_inertia(m, d, b, pos, quat, mat)
+
+
 @stage
 def kinematics(m, d):
     """Poses of bodies, joint anchors and axes, geoms and sites from qpos. MuJoCo's mj_kinematics."""
     half_angles(m, d)
     set_world(d)
-    for b in range(1, m.nbody):
-        first = m.body_jntadr[b]
-        count = m.body_jntnum[b]
-        if count == 1 and m.jnt_type[first] == FREE:
-            pos, quat = free_pose(m, d, first)
-        else:
-            pos, quat = rest_pose(m, d, b)
-            for j in range(first, first + count):
-                pos, quat = move_joint(m, d, j, pos, quat)
-            quat = normalize4(quat)
-        mat = to_matrix(quat)
-        set3(d.xpos, b, pos)
-        set4(d.xquat, b, quat)
-        set9(d.xmat, b, mat)
-        place_inertia(m, d, b, pos, quat, mat)
-    for g in range(m.ngeom):
-        place(
-            d, m.geom_bodyid[g], m.geom_sameframe[g], m.geom_pos, m.geom_quat, d.geom_xpos, d.geom_xquat, d.geom_xmat, g
-        )
-    for s in range(m.nsite):
-        place(
-            d, m.site_bodyid[s], m.site_sameframe[s], m.site_pos, m.site_quat, d.site_xpos, d.site_xquat, d.site_xmat, s
-        )
+    g, s, nbody, ngeom, nsite = 0, 0, m.nbody, m.ngeom, m.nsite
+    for start in range(0, nbody, BLOCK):
+        end = minimum(start + BLOCK, nbody)
+        for b in range(maximum(start, 1), end):
+            place_body(m, d, b)
+        while g < ngeom and m.geom_bodyid[g] < end:
+            place(
+                d,
+                m.geom_bodyid[g],
+                m.geom_sameframe[g],
+                m.geom_pos,
+                m.geom_quat,
+                d.geom_xpos,
+                d.geom_xquat,
+                d.geom_xmat,
+                g,
+            )
+            g += 1
+        while s < nsite and m.site_bodyid[s] < end:
+            place(
+                d,
+                m.site_bodyid[s],
+                m.site_sameframe[s],
+                m.site_pos,
+                m.site_quat,
+                d.site_xpos,
+                d.site_xquat,
+                d.site_xmat,
+                s,
+            )
+            s += 1

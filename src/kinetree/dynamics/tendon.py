@@ -10,7 +10,7 @@ two bodies do not move the dofs that carry both, so these entries stay exactly z
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import needs, where, zero
+from ..kernel.ops import happens, needs, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.spatial import angular, get6, join, linear, set6, shift_motion
 from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
@@ -128,7 +128,7 @@ def list_points(m, d, t, at):
             at = put_point(d, at, ON_PULLEY, (0.0, 0.0, 0.0))
         elif kind == SITE:
             at = put_point(d, at, ON_SITE, get3(d.site_xpos, which))
-        elif d.wrap_touch[w] > 0.5:
+        elif happens(d.wrap_touch[w] > 0.5):  # a symbol stands for a path that touches no geom
             p = get6(d.wrap_point, w)
             at = put_point(d, at, which, (p[0], p[1], p[2]))
             at = put_point(d, at, which, (p[3], p[4], p[5]))

@@ -28,6 +28,7 @@ from .features import unsupported
 from .validate import validate
 from .validate.table import finite
 
+MIN_MASS = 1e-15  # MuJoCo's mjMINVAL
 SUPPORTED_MUJOCO = "4.0"  # the fields and their order belong to this version
 MUJOCO_ERRORS = (ValueError, RuntimeError, TypeError, mujoco.FatalError, mujoco.UnexpectedError)
 SUFFIXES = (".xml", ".mjcf", ".urdf", ".mjb")
@@ -216,6 +217,7 @@ def set_const(model: Model) -> None:
         raise TypeError(f"set_const needs a kinetree Model, got {type(model).__name__}")
     mj = model.to_mujoco()
     _check_finite(mj, "set_const: model.")
+    _check_moving_mass(model)
 
     def derive() -> mujoco.MjModel:
         mujoco.mj_setConst(mj, mujoco.MjData(mj))
@@ -227,6 +229,15 @@ def set_const(model: Model) -> None:
         raise ModelError(_with_names(str(error), model)) from None
     _check_finite(mj, "set_const gives model.")
     model._update_from(*_values(mj))
+
+
+def _check_moving_mass(model: Model) -> None:
+    """A body with joints needs mass and inertia, of its own or of what is welded to it: MuJoCo's compiler says the same."""
+    for b in np.flatnonzero(model.body_dofnum > 0):
+        rigid = (model.body_weldid == b) | (np.arange(model.nbody) == b)
+        if model.body_mass[rigid].sum() < MIN_MASS or model.body_inertia[rigid].sum(axis=0).min() < MIN_MASS:
+            name = repr(model.name("body", int(b))) if model.name("body", int(b)) else b
+            raise ModelError(f"set_const: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {name}")
 
 
 def _with_names(message: str, model: Model) -> str:

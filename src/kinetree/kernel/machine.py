@@ -49,11 +49,15 @@ def float_machine():
     return Machine("float64", *types_, stages=data_module.FLOAT_STAGES)
 
 
-@functools.cache
 def machine(dtype="float64", width=8):
     """`width` worlds at once on SIMD lanes; width 1 is the strict real of that precision."""
-    if dtype not in ("float64", "float32") or not (isinstance(width, int) and width >= 1 and width & (width - 1) == 0):
+    if dtype not in ("float64", "float32") or type(width) is not int or width < 1 or width & (width - 1):
         raise ValueError(f"lanes are float64 or float32 and a power of two wide, not {dtype} x {width}")
+    return _lane_machine(dtype, width)
+
+
+@functools.cache
+def _lane_machine(dtype, width):
     scalar = Lane(getattr(types, dtype), width)
     return Machine(
         f"{dtype} x {width}", float_machine().model_type, handle_type(data_module.LAYOUT, scalar), width, dtype

@@ -7,6 +7,7 @@
 """
 
 import functools
+from types import SimpleNamespace
 
 from llvmlite import ir
 from numba.core import types
@@ -32,11 +33,12 @@ def stage(function=None, *, scalar=False):
     def call(model, data):
         nonlocal run
         try:
-            if model.sizes is data.sizes:
-                return run(model.address, data.address)
+            m, d = model._as_model, data._as_data
+            if m[0] is d[0]:
+                return run(m[1], d[1])
         except (AttributeError, TypeError):  # the first call, a record, or a wrong argument
             pass
-        if not isinstance(model, Model) and not isinstance(data, Data) and hasattr(model, "nbody"):
+        if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             return plain(inner)(model, data)
         check_arguments(call.__name__, model, data)
         if not JIT:

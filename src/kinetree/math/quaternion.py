@@ -68,11 +68,13 @@ def rotate(q, v):
 @kernel
 def to_matrix(q):
     """The rotation matrix of a unit quaternion, row by row."""
-    ww, xx, yy, zz = q[0] * q[0], q[1] * q[1], q[2] * q[2], q[3] * q[3]
-    xy, xz, yz = q[1] * q[2], q[1] * q[3], q[2] * q[3]
-    wx, wy, wz = q[0] * q[1], q[0] * q[2], q[0] * q[3]
+    w, x, y, z = q
+    x2, y2, z2 = x + x, y + y, z + z
+    ww, yy = w * w, y * y
+    a, b, c, e = ww + x * x, yy + z * z, ww - x * x, yy - z * z
+    xy, xz, yz = x2 * y, x2 * z, y2 * z
     return (
-        ww + xx - yy - zz, 2.0 * (xy - wz), 2.0 * (xz + wy),
-        2.0 * (xy + wz), ww - xx + yy - zz, 2.0 * (yz - wx),
-        2.0 * (xz - wy), 2.0 * (yz + wx), ww - xx - yy + zz,
+        a - b, xy - w * z2, xz + w * y2,
+        xy + w * z2, c + e, yz - w * x2,
+        xz - w * y2, yz + w * x2, c - e,
     )  # fmt: skip

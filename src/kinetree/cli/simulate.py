@@ -1,0 +1,118 @@
+"""The motion of `kinetree run`: where it starts, whether there is gravity, and the loop that makes it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from time import perf_counter
+
+import numpy as np
+from rich.progress import Progress
+
+from ..data import Data
+from ..errors import SimulationWarning
+from ..model import Model
+from ..stepping import _constraints, step
+from ..types import DisableBit, JointType
+from .common import output
+from .motion import Motion
+from .recording import Recorder, Recording
+
+FRAME_RATE = 60.0  # Hz, or one frame per step where steps are longer
+HINGE_SPEED, SLIDE_SPEED = 3.0, 0.3  # typical random velocity of a joint, rad/s and m/s
+TUMBLE, DRIFT = 0.6, 0.05  # likewise of a free joint, about and along each axis
+PREPARING = "Preparing the kernels; the first time on a machine this compiles them …"
+
+
+def set_gravity(model: Model, wanted: bool | None) -> str:
+    """Switch gravity on or off, as asked or as makes sense; returns a line that says so when nobody asked.
+
+    A model that floats freely would fall for ever, because nothing stops it until kinetree computes contacts.
+    """
+    ignored = _constraints(model)
+    floats = bool(np.any(model.jnt_type == JointType.FREE)) and bool(ignored)
+    if wanted is None and not floats:
+        return ""
+    flags = DisableBit(model.opt.disableflags)
+    model.opt.disableflags = flags & ~DisableBit.GRAVITY if wanted else flags | DisableBit.GRAVITY
+    if wanted is not None:
+        return ""
+    return (
+        f"Gravity is off (--gravity switches it on): {' and '.join(ignored)} are not computed yet, so this model would fall "
+        "for ever. It floats instead, with small random velocities."
+    )
+
+
+def has_gravity(model: Model) -> bool:
+    """Whether anything has weight."""
+    return bool(np.any(model.opt.gravity)) and not model.opt.disableflags & DisableBit.GRAVITY
+
+
+def start(model: Model, keyframe: str | None, seed: int) -> Data:
+    """A Data at a keyframe, by default the first, or at the initial pose where there is none.
+
+    Without gravity a model at rest would stay at rest, so it gets small random velocities.
+    """
+    data = Data(model)
+    if keyframe is not None or model.nkey:
+        data.reset_keyframe(0 if keyframe is None else keyframe)
+    if not has_gravity(model) and not np.any(data.qvel):
+        data.qvel[:] = random_velocities(model, data.qpos, np.random.default_rng(seed))
+    return data
+
+
+def random_velocities(model: Model, qpos: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Small velocities; those of joints with a range point into the larger part of it."""
+    qvel = np.zeros(model.nv)
+    for j in range(model.njnt):
+        kind, q, v = JointType(int(model.jnt_type[j])), int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])
+        if kind == JointType.FREE:
+            qvel[v : v + 6] = rng.normal(size=6) * np.repeat((DRIFT, TUMBLE), 3)
+        elif kind == JointType.BALL:
+            qvel[v : v + 3] = rng.normal(size=3) * HINGE_SPEED
+        else:
+            qvel[v] = rng.normal() * (HINGE_SPEED if kind == JointType.HINGE else SLIDE_SPEED)
+            if model.jnt_limited[j]:
+                qvel[v] = np.copysign(qvel[v], np.mean(model.jnt_range[j]) - qpos[q])
+    return qvel
+
+
+def simulate(model: Model, data: Data, seconds: float) -> Recording:
+    """Simulate for that long and keep sixty frames a second, with a progress bar.
+
+    Ends early if the state is no longer finite, which happens only where a model switches the automatic reset off.
+    """
+    timestep = model.opt.timestep
+    total, chunk = max(1, round(seconds / timestep)), max(1, round(1 / (FRAME_RATE * timestep)))
+    counts = [min(chunk, total - done) for done in range(0, total, chunk)]
+    recorder, spent, steps = Recorder(model, len(counts) + 1), 0.0, 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SimulationWarning)
+        with output.status(PREPARING):
+            step(model, data.copy())
+            recorder.keep(data)
+        with Progress(console=output) as progress:
+            for count in progress.track(counts, description="simulating"):
+                begin = perf_counter()
+                step(model, data, count)
+                spent, steps = spent + perf_counter() - begin, steps + count
+                if not np.all(np.isfinite([*data.qpos, *data.qvel])):
+                    text = f"the state is not finite any more at time {data.time:g}: the simulation ends here"
+                    warnings.warn(text, SimulationWarning, stacklevel=1)
+                    break
+                recorder.keep(data)
+    return recorder.recording(steps, spent, dict(Counter(str(warning.message) for warning in caught)))
+
+
+def play(model: Model, motion: Motion) -> Recording:
+    """Run the position stage on every frame of a prescribed motion, with a progress bar."""
+    data, recorder, spent = Data(model), Recorder(model, len(motion.time)), 0.0
+    with output.status(PREPARING):
+        Recorder(model, 1).keep(data)
+    with Progress(console=output) as progress:
+        for time, qpos, qvel in progress.track(list(zip(*vars(motion).values(), strict=True)), description="playing"):
+            data.time, data.qpos, data.qvel = time, qpos, qvel
+            begin = perf_counter()
+            recorder.keep(data)
+            spent += perf_counter() - begin
+    return recorder.recording(0, spent, {})

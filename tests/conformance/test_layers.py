@@ -1,0 +1,162 @@
+"""Every layer against MuJoCo: the whole corpus and random trees, and proof that the layers compare what they claim."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import mujoco
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.conformance import LAYERS, check, random_state
+from kinetree.conformance.compare import Pair
+from kinetree.conformance.layers import SMOOTH
+from kinetree.conformance.states import STATE_FIELDS, copy_state
+from tests import corpora
+from tests.conformance.test_kinematics import WRITTEN as POSITIONS
+from tests.trees import random_tree
+
+MODELS = dict(corpora.own_models())
+ONE_STATE = [layer for layer in LAYERS if layer.name != "trajectory"]
+INTEGRATORS = (kt.Integrator.EULER, kt.Integrator.RK4, kt.Integrator.IMPLICIT, kt.Integrator.IMPLICITFAST)
+FIELDS = {(layer.name, field.name): field for layer in LAYERS for field in layer.fields}
+
+# Models whose motion is so violent, without constraints, that MuJoCo resets it on the way: both sides must then do the same.
+RESET = {
+    "tests/models/passive.xml": "springs far from their rest positions, too stiff for the time step",
+}
+# Fields that are zero in every model, and why.
+ZERO = {
+    "qfrc_adhesion": "adhesion acts in contacts, which are not compared yet",
+}
+
+# What MuJoCo's stages write without constraints, beyond the positions (see test_kinematics) and what sleeps.
+WRITTEN = {
+    "mj_tendon": {"ten_length", "ten_J", "wrap_xpos"},
+    "mj_makeM": {"crb", "M"},
+    "mj_factorM": {"qLD", "qLDiagInv"},
+    "mj_transmission": {"actuator_length", "actuator_moment"},
+    "mj_fwdVelocity": {
+        "cvel", "cdof_dot", "ten_velocity", "actuator_velocity", "qfrc_bias", "qfrc_spring", "qfrc_damper",
+        "qfrc_gravcomp", "qfrc_fluid", "qfrc_adhesion", "qfrc_passive",
+    },
+    "mj_fwdActuation": {"act_dot", "actuator_force", "qfrc_actuator"},
+    "mj_fwdAcceleration": {"qfrc_smooth", "qacc_smooth"},
+    "mj_inverse": {"qfrc_inverse"},
+    "mj_energyPos": {"energy"},
+    "mj_energyVel": {"energy"},
+}  # fmt: skip
+THROUGH = {"qLD": "M x = y", "qLDiagInv": "M x = y"}  # compared by what they do
+
+
+def assert_agrees(report):
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("entry", corpora.entries(), ids=lambda entry: entry.name)
+def test_corpus(entry):
+    resets = []
+
+    def oracle(model, data):
+        start = data.time
+        LAYERS[-1].oracle(model, data)
+        resets.append(abs(data.time - start - 100 * model.opt.timestep) > 1e-9)
+
+    watched = [*ONE_STATE, dataclasses.replace(LAYERS[-1], oracle=oracle)]
+    assert_agrees(check(entry.source(), states=3, seed=0, name=entry.name, layers=watched))
+    assert len(resets) == 3 and any(resets) == (entry.name in RESET), f"{entry.name}: resets in {resets}"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_tree(seed):
+    tree = random_tree(seed, nbody=3 + seed % 14)
+    assert_agrees(check(tree, states=4, seed=seed, layers=ONE_STATE))
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda integrator: integrator.name)
+@pytest.mark.parametrize("seed", range(8))
+def test_motion_of_a_random_tree(seed, integrator):
+    """With armature: without any, light links of a random tree spin so fast that rounding decides where they end."""
+    model = mujoco.MjModel.from_xml_string(random_tree(seed, nbody=3 + seed))
+    model.dof_armature[:], model.dof_damping[:], model.opt.integrator = 0.05, 0.1, integrator
+    assert_agrees(check(model, states=2, seed=seed))
+
+
+@pytest.mark.parametrize("joints", ["hinge", "slide", "ball", "free", "slide hinge", "ball slide"])
+def test_random_tree_of_few_joint_types(joints):
+    tree = random_tree(7, nbody=9, joints=joints.split())
+    assert_agrees(check(tree, states=3, layers=ONE_STATE))
+
+
+def test_long_chain():
+    """Sixty links: rounding must not grow past the tolerances of positions, inertia and forces."""
+    tree = random_tree(11, nbody=60, massless=0.1)
+    layers = [layer for layer in ONE_STATE if layer.name != "acceleration"]  # its condition number is beyond 1e7
+    assert_agrees(check(tree, states=3, layers=layers))
+
+
+@functools.cache
+def largest():
+    """The largest value that MuJoCo has in each field, over our models."""
+    found = dict.fromkeys(FIELDS, 0.0)
+    for path in MODELS.values():
+        pair = Pair.of(path)
+        random_state(pair.theirs_model, np.random.default_rng(1), pair.theirs)
+        copy_state(pair.theirs, pair.ours)
+        for layer in LAYERS:
+            for field, _, reference in pair.values(layer):
+                key = layer.name, field
+                found[key] = max(found[key], float(np.max(np.abs(reference), initial=0.0)))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.SimulationWarning")
+@pytest.mark.parametrize("key", FIELDS, ids="-".join)
+def test_no_comparison_is_empty(key):
+    """Agreement on zeros proves nothing: every field differs from zero in a model of ours."""
+    assert (largest()[key] == 0.0) == (key[1] in ZERO)
+
+
+def test_a_trajectory_moves():
+    pair = Pair.of("humanoid")
+    random_state(pair.theirs_model, np.random.default_rng(0), pair.theirs)
+    before = pair.theirs.qpos.copy()
+    assert len(list(pair.values(LAYERS[-1]))) == 4
+    assert np.max(np.abs(pair.ours.qpos - before)) > 0.1
+    assert pair.ours_model.opt.disableflags & SMOOTH == 0, "the flags must be put back"
+
+
+def test_the_users_model_stays_as_it_is():
+    model = mujoco.MjModel.from_xml_path(str(MODELS["tests/models/servos.xml"]))
+    before = (model.opt.disableflags, model.opt.enableflags, model.actuator_forcerange.copy())
+    check(model, states=1)
+    assert (model.opt.disableflags, model.opt.enableflags) == before[:2]
+    assert np.array_equal(model.actuator_forcerange, before[2])
+
+
+@pytest.mark.parametrize("stage", WRITTEN)
+def test_layers_cover_all_that_mujoco_writes(stage):
+    """Fill MuJoCo's fields with a marker, run one function, and see which fields changed: each must be compared."""
+    models = [MODELS[f"tests/models/{name}.xml"] for name in ("servos", "passive", "tendons")]
+    written = set().union(*(_written(path, stage) for path in models)) - {"qfrc_constraint"}  # zero without constraints
+    assert written == WRITTEN[stage]
+    assert {THROUGH.get(name, name) for name in written} <= {field for _, field in FIELDS}
+
+
+def _written(path, stage):
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.disableflags |= SMOOTH
+    data = random_state(model, np.random.default_rng(0))
+    mujoco.mj_forward(model, data)
+    stages = list(WRITTEN)
+    inputs = set(STATE_FIELDS) | {"qacc"} | set().union(*POSITIONS.values())
+    inputs |= set().union(*(WRITTEN[earlier] for earlier in stages[: stages.index(stage)])) - WRITTEN[stage]
+    skipped = ("_", "efm_", "efc_", "iefc_")  # fields in the arena, which move with its allocations
+    names = [name for name in dir(data) if not name.startswith(skipped) and name not in inputs]
+    arrays = {n: a for n in names if isinstance(a := getattr(data, n), np.ndarray) and a.dtype == float and a.size}
+    for array in arrays.values():
+        array[...] = 777.125
+    getattr(mujoco, stage)(model, data)
+    return {name for name, array in arrays.items() if np.any(array != 777.125)}
