@@ -34,7 +34,7 @@ pytest: .venv/.installed-dev
 soak: .venv/.installed-dev  ## long random runs, not part of `make test`
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak
 
-bench: .venv/.installed-dev  ## ratios against MuJoCo, all in one run
+bench: .venv/.installed-bench  ## ratios against MuJoCo, all in one run
 	$(BIN)/python benchmarks/run.py
 
 clean:  ## remove the environment, caches and what the demo wrote
@@ -57,3 +57,7 @@ clean:  ## remove the environment, caches and what the demo wrote
 .venv/.installed-dev: .venv/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch .venv/.installed $@
+
+.venv/.installed-bench: .venv/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,bench]"
+	@touch $@

@@ -21,9 +21,11 @@ TABLES = {
     "mjModel": MODEL_FIELDS, "mjData": DATA_FIELDS, "mjOption": OPTION_FIELDS, "mjStatistic": STATISTIC_FIELDS,
 }  # fmt: skip
 OWN_FIELDS = {
-    "subtree_mass", "half_sin", "half_cos", "body_acc", "body_frc", "step_acc", "step_act_dot", "steps_left", "saved_acc",
+    "subtree_mass", "half_sin", "half_cos", "body_acc", "body_frc", "step_acc", "step_act_dot",
+    "steps_left", "warning_before", "saved_acc",
     "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias",
-    "rk_qpos", "rk_qvel", "rk_act", "rk_time", "rk_vel", "rk_acc", "rk_act_dot", "rk_step", "rk_ten_length", "rk_ten_J",
+    "rk_qpos", "rk_qvel", "rk_act", "rk_time", "rk_vel", "rk_acc", "rk_act_dot", "rk_step", "rk_actuator_length",
+    "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
     "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
     "wrap_touch", "wrap_point",
     "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own",

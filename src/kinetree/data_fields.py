@@ -137,6 +137,7 @@ DATA_FIELDS: dict[str, Field] = table([
     # scratch of integrators, not in MuJoCo's data
     Field("step_acc", "nv", REAL, "mixed", "scratch of integrators: acceleration over the step", "integrator"),
     Field("step_act_dot", "na", REAL, "mixed", "scratch of integrators: activation rate over the step", "integrator"),
+    Field("warning_before", "7", INT, "1", "scratch of step: warning_number when it began", "step"),
     Field("steps_left", "", INT, "1", "scratch of step: steps not made yet, < 0 if bad after the forward pass", "step"),
     Field("saved_acc", "nv", REAL, "mixed", "scratch of inverse: qacc while it is changed", "inverse"),
     Field("rk_qpos", "nq", REAL, "mixed", "scratch of rk4: qpos at the start of the step", "rk4"),
@@ -148,6 +149,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("rk_act_dot", "4 na", REAL, "mixed", "scratch of rk4: activation rate of each stage", "rk4"),
     Field("rk_ten_length", "ntendon", REAL, "mixed", "scratch of rk4: ten_length at the start of the step", "rk4"),
     Field("rk_ten_J", "nJten", REAL, "mixed", "scratch of rk4: ten_J at the start of the step", "rk4"),
+    Field("rk_actuator_length", "nout", REAL, "mixed", "scratch of rk4: actuator_length at the start of the step", "rk4"),
+    Field("rk_actuator_velocity", "nout", REAL, "mixed", "scratch of rk4: actuator_velocity at the start of it", "rk4"),
     Field("rk_step", "nv", REAL, "mixed", "scratch of rk4: velocity along which qpos moves", "rk4"),
     # implicit integration
     Field("qH", "nC", REAL, "mixed", "factors of M with damping implicit, laid out as qLD", "euler/implicit"),

@@ -12,6 +12,7 @@ from .dynamics.fluid import fluid
 from .dynamics.kinematics import kinematics
 from .dynamics.passive import passive
 from .dynamics.rne import rne_bias, rne_inverse
+from .dynamics.rne_post import rne_post_constraint
 from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
@@ -89,6 +90,7 @@ def forward(m, d):
     fwd_actuation(m, d)
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
+    d.flg_rnepost[0] = False
 
 
 @function(k=int, share="1")
@@ -200,6 +202,7 @@ __all__ = [
     "rk4_move_to",
     "rne_bias",
     "rne_inverse",
+    "rne_post_constraint",
     "smooth_derivative",
     "tendon",
     "tendon_bias",

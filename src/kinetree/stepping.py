@@ -8,25 +8,26 @@ MuJoCo: mj_step, mj_step1, mj_step2, mj_forward, mj_forwardSkip, mj_inverseSkip,
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core import types as numba_types
 
 from . import pipeline
+from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
 from .kernel import JIT, compiled, float_machine, kernel
 from .kernel.ops import absolute, not_
 from .kernel.stage import check_arguments, plain
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
-from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, Stage, WarningType
+from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, SensorType, Stage, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
     from .model import Model
 
-MAX_VALUE = 1e10  # MuJoCo's mjMAXVAL: beyond this a state counts as bad
+MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
 NO_AUTORESET = int(DisableBit.AUTORESET)
 BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
 KINDS_OF_WARNING = len(WarningType)
@@ -52,12 +53,28 @@ def must_reset(m, d, field, n, what):
 
 
 @kernel(scalar=True)
-def count_warnings(d):
-    """All warnings so far."""
-    total = 0
+def remember_warnings(d):
+    """Keep the counts, so that new warnings can be told from old ones."""
     for k in range(KINDS_OF_WARNING):
-        total += d.warning_number[k]
-    return total
+        d.warning_before[k] = d.warning_number[k]
+
+
+@kernel(scalar=True)
+def any_new_warning(d):
+    """1 if some count has grown."""
+    for k in range(KINDS_OF_WARNING):
+        if d.warning_number[k] != d.warning_before[k]:
+            return 1
+    return 0
+
+
+@kernel(scalar=True)
+def run_forward(m, d, n):
+    """One forward pass; 1 if it counted a warning."""
+    remember_warnings(d)
+    d.steps_left[0] = 0
+    forward_stage(m, d)
+    return any_new_warning(d)
 
 
 @kernel(scalar=True)
@@ -66,7 +83,7 @@ def run_steps(m, d, n):
 
     d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass.
     """
-    before = count_warnings(d)
+    remember_warnings(d)
     d.steps_left[0] = 0
     for k in range(n):
         if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
@@ -77,10 +94,19 @@ def run_steps(m, d, n):
             d.steps_left[0] = k - n
             return 1
         integrate(m, d)
-    return 1 if count_warnings(d) != before else 0
+    return any_new_warning(d)
 
 
-_run = None
+_entries: dict[Any, Any] = {}  # kernel -> compiled entry
+
+
+def _enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
+    """Run one of the kernels above."""
+    if not JIT:
+        return plain(kernel_)(model.record(), data.record(), n)
+    if kernel_ not in _entries:
+        _entries[kernel_] = compiled(kernel_, float_machine(), numba_types.int64, result="int64")
+    return _entries[kernel_](model.address, data.address, n)
 
 
 def step(model: Model, data: Data, nstep: int = 1) -> None:
@@ -90,20 +116,20 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
     """
     try:
         m, d = model._as_model, data._as_data
-        if m[0] is d[0] and model._ready and type(nstep) is int and nstep >= 0 and not model.callbacks.any:
-            if _run(m[1], d[1], nstep):  # type: ignore[misc]
+        if m[0] is d[0] and model._ready and type(nstep) is int and 0 <= nstep < MAX_STEPS and not model.callbacks.any:
+            if _entries[run_steps](m[1], d[1], nstep):
                 _go_on(model, data)
             return
-    except (AttributeError, TypeError):  # the first call, or a wrong argument
+    except (AttributeError, KeyError, TypeError):  # the first call, or a wrong argument
         pass
     check_arguments("step", model, data)
-    if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or nstep < 0:
-        raise ValueError(f"step: nstep must be a whole number >= 0, got {nstep!r}")
+    if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 0 <= nstep < MAX_STEPS:
+        raise ValueError(f"step: nstep must be a whole number from 0 to {MAX_STEPS - 1}, got {nstep!r}")
     _get_ready(model)
     if model.callbacks.any:
         for _ in range(nstep):
             _step_with_callbacks(model, data)
-    elif _steps(model, data, int(nstep)):
+    elif _enter(run_steps, model, data, int(nstep)):
         _go_on(model, data)
 
 
@@ -111,10 +137,17 @@ def _get_ready(model: Model) -> None:
     """Once for each model: say what its simulation leaves out."""
     if "_ready" not in model.__dict__:
         model.__dict__["_ready"] = True
-        ignored = _constraints(model)
+        ignored = not_computed(model)
         if ignored:
-            text = f"kinetree does not compute constraints yet: this simulation ignores {', '.join(ignored)}"
+            text = f"kinetree does not compute everything yet: this simulation ignores {', '.join(ignored)}"
             warnings.warn(text, SimulationWarning, stacklevel=3)
+
+
+def not_computed(model: Model) -> list[str]:
+    """What a model asks for that `step` leaves out so far."""
+    sensors = (model.sensor_type != SensorType.USER).any() and not model.opt.disableflags & DisableBit.SENSOR
+    sleep = model.opt.enableflags & EnableBit.SLEEP
+    return _constraints(model) + ["sensors"] * bool(sensors) + ["sleep"] * bool(sleep)
 
 
 def _constraints(model: Model) -> list[str]:
@@ -132,15 +165,6 @@ def _constraints(model: Model) -> list[str]:
     )
 
 
-def _steps(model: Model, data: Data, n: int) -> int:
-    global _run
-    if not JIT:
-        return plain(run_steps)(model.record(), data.record(), n)
-    if _run is None:
-        _run = compiled(run_steps, float_machine(), numba_types.int64, result="int64")
-    return _run(model.address, data.address, n)
-
-
 def _go_on(model: Model, data: Data) -> None:
     """After an early return: warn, reset as MuJoCo does, and make the steps that are left."""
     left = _report(model, data)
@@ -150,7 +174,7 @@ def _go_on(model: Model, data: Data) -> None:
             forward_stage(model, data)
             integrate(model, data)
             left = -left - 1
-        left = _report(model, data) if left and _steps(model, data, left) else 0
+        left = _report(model, data) if left and _enter(run_steps, model, data, left) else 0
 
 
 def _reset_keeping_warnings(data: Data) -> None:
@@ -166,11 +190,16 @@ def _reset_keeping_warnings(data: Data) -> None:
 def _report(model: Model, data: Data) -> int:
     """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left."""
     left = int(data._arrays["steps_left"][0])
-    seen = data.__dict__.setdefault("_warnings_seen", np.zeros(KINDS_OF_WARNING, np.int32))
-    for what in np.flatnonzero(data.warning_number > seen):
+    for what in np.flatnonzero(data.warning_number > data.warning_before):
         warnings.warn(_message(model, data, WarningType(int(what)), left != 0), SimulationWarning, stacklevel=4)
-    seen[:] = data.warning_number
+    _remember(data)
     return left
+
+
+def _remember(data: Data) -> None:
+    """What comes after this is new."""
+    data._arrays["warning_before"][:] = data._arrays["warning_number"]
+    data._arrays["steps_left"][0] = 0
 
 
 def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
@@ -195,38 +224,61 @@ def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
 def forward(model: Model, data: Data) -> None:
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     try:
-        if not model.callbacks.any:
-            return forward_stage(model, data)
-    except AttributeError:
+        m, d = model._as_model, data._as_data
+        if m[0] is d[0] and not model.callbacks.any:
+            if _entries[run_forward](m[1], d[1], 1):
+                _report(model, data)
+            return
+    except (AttributeError, KeyError):  # the first call, or a wrong argument
         pass
-    return forward_skip(model, data)
+    check_arguments("forward", model, data)
+    if model.callbacks.any:
+        forward_skip(model, data)
+    elif _enter(run_forward, model, data, 1):
+        _report(model, data)
 
 
 def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:
     """Forward dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_forwardSkip."""
     check_arguments("forward_skip", model, data)
     skip, callbacks = Stage(skip), model.callbacks
+    _remember(data)
     if skip < Stage.POS:
-        pipeline.fwd_position(model, data)
-        pipeline.energy_after_position(model, data)
+        _forward_position(model, data, skip_sensors)
     if skip < Stage.VEL:
-        _forward_velocity(model, data)
+        _forward_velocity(model, data, skip_sensors)
     if callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
         callbacks.control(model, data)
-    _forward_acceleration(model, data)
+    _forward_acceleration(model, data, skip_sensors)
+    _report(model, data)
 
 
-def _forward_velocity(model: Model, data: Data) -> None:
+def _forward_position(model: Model, data: Data, skip_sensors: bool = False) -> None:
+    pipeline.fwd_position(model, data)
+    _sense(model, data, Stage.POS, skip_sensors)
+    pipeline.energy_after_position(model, data)
+
+
+def _forward_velocity(model: Model, data: Data, skip_sensors: bool = False) -> None:
     pipeline.fwd_velocity(model, data)
     if model.callbacks.passive:
         model.callbacks.passive(model, data)
+    _sense(model, data, Stage.VEL, skip_sensors)
     pipeline.energy_after_velocity(model, data)
 
 
-def _forward_acceleration(model: Model, data: Data) -> None:
+def _forward_acceleration(model: Model, data: Data, skip_sensors: bool = False) -> None:
     _actuate(model, data)
     pipeline.fwd_acceleration(model, data)
     pipeline.fwd_constraint(model, data)
+    _sense(model, data, Stage.ACC, skip_sensors)
+
+
+def _sense(model: Model, data: Data, stage: Stage, skip: bool) -> None:
+    """The user's sensors of a stage, through the callback; kinetree's own come later."""
+    if model.callbacks.sensor and not skip and not model.opt.disableflags & DisableBit.SENSOR:
+        if ((model.sensor_type == SensorType.USER) & (model.sensor_needstage == stage)).any():
+            model.callbacks.sensor(model, data, stage)
 
 
 def _actuate(model: Model, data: Data) -> None:
@@ -248,6 +300,7 @@ def _actuate(model: Model, data: Data) -> None:
 
 def _check(model: Model, data: Data, *fields: str) -> bool:
     """Look for bad numbers; warn, and reset unless the model says not to. Whether the state was reset."""
+    _remember(data)
     kinds = {"qpos": BADQPOS, "qvel": BADQVEL, "qacc": BADQACC}
     for name in fields:
         bad = np.flatnonzero(~(np.abs(getattr(data, name)) <= MAX_VALUE))
@@ -259,7 +312,8 @@ def _check(model: Model, data: Data, *fields: str) -> bool:
             _report(model, data)
             if reset:
                 _reset_keeping_warnings(data)
-            return reset
+                _remember(data)
+                return True
     return False
 
 
@@ -290,18 +344,21 @@ def step1(model: Model, data: Data) -> None:
     """The first half of a step: all that controls and applied forces do not change. MuJoCo's mj_step1."""
     check_arguments("step1", model, data)
     _check(model, data, "qpos", "qvel")
-    pipeline.fwd_position(model, data)
-    pipeline.energy_after_position(model, data)
+    _forward_position(model, data)
     _forward_velocity(model, data)
     if model.callbacks.control:
         model.callbacks.control(model, data)
+    _report(model, data)
 
 
 def step2(model: Model, data: Data) -> None:
     """The second half of a step, after the user has set controls and forces; RK4 counts as Euler. MuJoCo's mj_step2."""
     check_arguments("step2", model, data)
+    _remember(data)
     _forward_acceleration(model, data)
-    _check(model, data, "qacc")
+    _report(model, data)
+    if _check(model, data, "qacc"):
+        forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         compare_fwd_inv(model, data)
     if model.opt.integrator == Integrator.RK4:
@@ -332,11 +389,13 @@ def inverse_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
     skip = Stage(skip)
     if skip < Stage.POS:
         pipeline.fwd_position(model, data)
+        _sense(model, data, Stage.POS, skip_sensors)
         if model.opt.enableflags & EnableBit.ENERGY:
             pipeline.energy_after_position(model, data)
     if skip < Stage.VEL:
-        _forward_velocity(model, data)
+        _forward_velocity(model, data, skip_sensors)
     pipeline.inverse_acceleration(model, data)
+    _sense(model, data, Stage.ACC, skip_sensors)
 
 
 def compare_fwd_inv(model: Model, data: Data) -> None:

@@ -1,31 +1,14 @@
-"""The commands as a user meets them: what they print, write and answer to bad input."""
+"""The commands as a user meets them: help, odd models, bad input, pipes. What each one does has a file of its own."""
 
 import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.cli import main
 
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-@pytest.fixture
-def kinetree(capsys, tmp_path, monkeypatch):
-    """Runs a command in an empty folder; returns exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return stop.value.code or 0, captured.out, captured.err
-
-    return call
 
 
 def test_version(kinetree):
@@ -35,38 +18,8 @@ def test_version(kinetree):
 
 def test_help_lists_the_commands(kinetree):
     status, out, _ = kinetree("--help")
-    assert status == 0 and "run" in out and "info" in out
+    assert status == 0 and all(command in out for command in ("run", "check", "info"))
     assert kinetree() == (status, out, "")
-
-
-@pytest.mark.parametrize("name", kt.models.names())
-def test_run_every_bundled_model(kinetree, tmp_path, name):
-    status, out, err = kinetree("run", name, "--seconds", "0.3")
-    assert status == 0, err
-    folder = tmp_path / "kinetree-run" / name
-    assert "no dynamics yet" in out and str(folder.relative_to(tmp_path) / "plot.png") in out
-    assert (folder / "plot.png").read_bytes().startswith(PNG)
-    trajectory = kt.load_trajectory(folder / "trajectory.npz")
-    model = kt.load(name)
-    assert (trajectory.model_name, len(trajectory)) == (name, 31)
-    assert trajectory.qpos.shape == (31, model.nq) and trajectory.qvel.shape == (31, model.nv)
-
-
-def test_recorded_centre_of_mass_is_the_mean_of_the_bodies(kinetree, tmp_path):
-    assert kinetree("run", "arm", "--seconds", "0.2", "--out", "here", "--seed", "5")[0] == 0
-    trajectory, model = kt.load_trajectory(tmp_path / "here" / "trajectory.npz"), kt.load("arm")
-    data = kt.Data(model)
-    for k in (0, 11, 20):
-        data.qpos = trajectory.qpos[k]
-        kt.kinematics(model, data)
-        expected = model.body_mass @ data.xipos / model.body_mass.sum()
-        np.testing.assert_allclose(trajectory.arrays["com"][k], expected, atol=1e-12, err_msg=f"arm, frame {k}")
-
-
-def test_summary_says_what_was_run(kinetree):
-    _, out, _ = kinetree("run", "humanoid", "--seconds", "0.5")
-    for part in ("humanoid", "32, 31", "78.2 kg", "0.5 s", "51", "height of centre of mass", "time per frame"):
-        assert part in out, part
 
 
 def test_run_from_a_file_and_twice_into_the_same_folder(kinetree, tmp_path):
@@ -90,39 +43,18 @@ def test_run_from_a_file_and_twice_into_the_same_folder(kinetree, tmp_path):
     ],
     ids=["empty", "no joints", "no geoms", "mathematical names"],
 )
-def test_run_and_info_on_odd_models(kinetree, tmp_path, xml):
+def test_odd_models(kinetree, tmp_path, xml):
     (tmp_path / "odd.xml").write_text(xml)
-    assert kinetree("run", "odd.xml", "--seconds", "0.1")[0] == 0
-    assert kinetree("info", "odd.xml")[0] == 0
-
-
-def test_info_shows_sizes_bodies_and_joints(kinetree):
-    status, out, _ = kinetree("info", "double_pendulum")
-    assert status == 0
-    for part in (
-        "degrees of freedom (nv)",
-        "4.118 kg",
-        "upper",
-        "lower",
-        "shoulder (hinge)",
-        "elbow (hinge)",
-        "raised",
-    ):
-        assert part in out, part
-
-
-def test_info_prints_names_as_they_are(kinetree, tmp_path):
-    (tmp_path / "x.xml").write_text(
-        "<mujoco><worldbody><body name='[bold]b[/bold]'><geom size='.1'/></body></worldbody></mujoco>"
-    )
-    assert "[bold]b[/bold]" in kinetree("info", "x.xml")[1]
+    for command in (["run", "--seconds", "0.1"], ["run", "--kinematic", "--seconds", "0.1"], ["check"], ["info"]):
+        status, _, err = kinetree(*command, "odd.xml")
+        assert (status, err) == (0, ""), command
 
 
 BAD = [
     (["run", "humanoyd"], 1, "no file and no bundled model 'humanoyd'; did you mean 'humanoid'"),
     (["info", "nowhere.xml"], 1, "no file and no bundled model 'nowhere.xml'"),
     (["info", ""], 1, "no file and no bundled model ''"),
-    (["info", "."], 1, ". is a folder"),
+    (["info", "."], 1, "'.' is not a path to a model"),
     (["run", "broken.xml"], 1, "broken.xml"),
     (["info", "empty.xml"], 1, "empty.xml"),
     (["info", "binary.mjb"], 1, "binary.mjb"),
@@ -135,6 +67,15 @@ BAD = [
     (["run", "humanoid", "--seconds", "inf"], 2, "at most 3600"),
     (["run", "humanoid", "--seconds", "soon"], 2, "Invalid value for '--seconds'"),
     (["run", "humanoid", "--seed", "-3"], 2, "Invalid value for '--seed'"),
+    (["run", "humanoid", "--keyframe", "squad"], 2, "no keyframe is called 'squad': did you mean 'squat'"),
+    (["run", "spinner", "--keyframe", ""], 2, "no keyframe is called ''"),
+    (["run", "humanoid", "--kinematic", "--keyframe", "squad"], 2, "did you mean 'squat'"),
+    (["check", "humanoyd"], 2, "no file and no bundled model 'humanoyd'; did you mean 'humanoid'"),
+    (["check", "broken.xml"], 2, "broken.xml"),
+    (["check", "flex.xml"], 2, "flex (flex 'cloth')"),
+    (["check", "cartpole", "--states", "0"], 2, "Invalid value for '--states'"),
+    (["check", "cartpole", "--json", "taken/report.json"], 2, "cannot write to taken/report.json: Not a directory"),
+    (["check"], 2, "Missing argument"),
     (["run", "humanoid", "--out", "taken"], 1, "cannot write to taken: File exists"),
     (["run", "humanoid", "--out", "taken/below"], 1, "cannot write to taken/below: Not a directory"),
     (["run"], 2, "Missing argument"),

@@ -17,7 +17,7 @@ def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
     assert blocks, f"{page} shows no code"
-    exec(compile("\n".join(blocks), page, "exec"), {})
+    exec(compile("\n".join(blocks), page, "exec"), {"__name__": "page"})
 
 
 def test_error_messages_are_shown_as_they_are():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.conformance.states import random_state
+from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import FORCE, KINEMATICS
 from kinetree.dynamics import jacobian as J
 from kinetree.dynamics.configuration import integrate_pos
@@ -87,6 +87,35 @@ def test_object_velocities_equal_mujocos(name):
                 mujoco.mj_objectVelocity(mj, theirs, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i, out, local)
                 ours = J.object_velocity(model, data, kind, i, local)
                 same(model, f"velocity of {kind} {i}, local {local}", ours, out, FORCE)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_accelerations_and_interaction_forces_equal_mujocos(name):
+    """After a forward pass without constraints: cacc, cfrc_int and cfrc_ext, and what objects feel of them."""
+    model = kt.load(SOURCES[name])
+    model.opt.disableflags = kt.DisableBit.CONSTRAINT
+    mj = model.to_mujoco()
+    theirs = random_state(mj, np.random.default_rng(5))
+    data = kt.Data(model)
+    copy_state(theirs, data)
+    kt.forward(model, data)
+    mujoco.mj_forward(mj, theirs)
+    theirs.qacc[:] = data.qacc
+    mujoco.mj_rnePostConstraint(mj, theirs)
+    assert not data.flg_rnepost
+    out = np.zeros(6)
+    for kind, n in {"body": model.nbody, "xbody": model.nbody, "geom": model.ngeom, "site": model.nsite}.items():
+        for i in range(n):
+            for local in (False, True):
+                mujoco.mj_objectAcceleration(mj, theirs, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i, out, local)
+                ours = J.object_acceleration(model, data, kind, i, local)
+                same(model, f"acceleration of {kind} {i}, local {local}", ours, out, FORCE)
+    assert data.flg_rnepost
+    com = theirs.subtree_com[mj.body_rootid]
+    for field in ("cfrc_int", "cfrc_ext"):
+        wanted = getattr(theirs, field).copy()
+        wanted[:, :3] += np.cross(com - data.xpos, wanted[:, 3:])
+        same(model, field, getattr(data, field)[1:], wanted[1:], FORCE)  # the world's row adds up different points there
 
 
 @pytest.mark.parametrize("name", SOURCES)

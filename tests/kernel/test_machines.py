@@ -24,7 +24,7 @@ from tests.trees import random_tree
 LANES = {"8 x float64": ("float64", 8), "4 x float64": ("float64", 4), "1 x float64": ("float64", 1),
          "16 x float32": ("float32", 16), "1 x float32": ("float32", 1)}  # fmt: skip
 # Stages that between them run all others. Single precision stops before the solve with M, whose condition it cannot bear.
-WHOLE = (kt.fwd_position, pipeline.forward, pipeline.integrate, pipeline.inverse, pipeline.aba)
+WHOLE = (kt.fwd_position, pipeline.forward, pipeline.integrate, pipeline.inverse, pipeline.aba, kt.rne_post_constraint)
 RUNS = [(stage, "8 x float64") for stage in WHOLE]
 RUNS += [(stage, "16 x float32") for stage in (kt.fwd_position, kt.fwd_velocity)]
 RUNS += [(kt.kinematics, machine) for machine in LANES]

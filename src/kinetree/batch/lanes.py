@@ -81,6 +81,9 @@ class LaneData:
             entry = self._entries[stage] = stage.compile_for(self.machine)
         entry(self.model.address, self.address)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("LaneData cannot be copied or pickled: store its worlds into Data")
+
     def _check(self, lane: int, data: Data) -> None:
         if isinstance(lane, bool) or not isinstance(lane, (int, np.integer)):
             raise TypeError(f"a lane is a whole number, not {type(lane).__name__}")

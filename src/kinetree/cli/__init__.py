@@ -1,4 +1,4 @@
-"""The command line: `kinetree run` and `kinetree info`."""
+"""The command line: `kinetree run`, `kinetree check` and `kinetree info`."""
 
 from .app import app, main
 

@@ -15,7 +15,7 @@ from ..errors import ModelError
 from . import check as check_command
 from . import info as info_command
 from . import run as run_command
-from .common import errors
+from .common import complain
 
 app = typer.Typer(
     name="kinetree",
@@ -91,5 +91,5 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _leave(reason: str, status: int) -> None:
-    errors.print(f"kinetree: {' '.join(reason.split())}", style="red", soft_wrap=True, markup=False, highlight=False)
+    complain(reason)
     sys.exit(status)

@@ -1,7 +1,9 @@
-"""What the commands share: where they print, how they load a model."""
+"""What the commands share: where they print, how they load a model, what they say is missing."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +13,10 @@ from ..io.load import load
 from ..model import Model
 from ..models import names
 
-output = Console()
+WIDTH_OF_A_PIPE = 160  # a file has no edge at which to break lines, but tables want a width
+_width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_A_PIPE
+
+output = Console(width=_width)
 errors = Console(stderr=True)
 
 
@@ -20,3 +25,8 @@ def load_model(argument: str) -> tuple[str, Model]:
     if not argument or (argument not in names() and not Path(argument).exists()):
         raise ModelError(f"no file and no bundled model {argument!r}; {nearest(argument, names())}")
     return Path(argument).stem, load(argument)
+
+
+def complain(reason: str) -> None:
+    """One line on stderr, whatever the message."""
+    errors.print(f"kinetree: {' '.join(reason.split())}", style="red", soft_wrap=True, markup=False, highlight=False)

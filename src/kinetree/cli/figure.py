@@ -60,15 +60,13 @@ def _film_strip(axes: Axes, model: Model, com: np.ndarray, motion: Motion, poses
         return
     size = float(np.ptp(_corners(_outlines(model, poses[0], shapes, com[0])), axis=0).max())
     travel = np.ptp(com, axis=0)
-    along = bool(np.any(model.jnt_type == JointType.FREE)) or travel[:2].max() > size
-    followed = np.array([along, along, travel[2] > size])
+    along = bool(np.any(model.jnt_type == JointType.FREE)) or travel[:2].max() > 2 * size
+    followed = np.array([along, along, travel[2] > 2 * size])
     centres = [com[np.argmin(np.abs(motion.time - pose.time))] for pose in poses]
     strips = [_outlines(model, p, shapes, np.where(followed, c, com[0])) for p, c in zip(poses, centres, strict=True)]
-    corners = (
-        [_corners(strip) for strip in strips]
-        if along
-        else [np.vstack([_corners(strip) for strip in strips])] * len(poses)
-    )
+    corners = [_corners(strip) for strip in strips]
+    if not along:
+        corners = [np.vstack(corners)] * len(poses)
     low, gap, right = min(points[:, 1].min() for points in corners), 0.15 * size, 0.0
     for pose, strip, points in zip(poses, strips, corners, strict=True):
         left, width = points[:, 0].min(), np.ptp(points[:, 0])

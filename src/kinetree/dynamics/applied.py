@@ -5,7 +5,7 @@ Reads: xfrc_applied (force, then torque, at xipos, world axes), xpos, xipos, cdo
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, needs, zero
+from ..kernel.ops import absolute, needs, not_, zero
 from ..math.spatial import dot6, get6, set6, shift_force
 from ..math.vec3 import get3, sub
 from .rne import accumulate_forces
@@ -22,7 +22,14 @@ def any_wrench(m, d):
         s3 += absolute(d.xfrc_applied[b, 3])
         s4 += absolute(d.xfrc_applied[b, 4])
         s5 += absolute(d.xfrc_applied[b, 5])
-    return s0 + s1 + s2 + s3 + s4 + s5 > 0.0
+    return not_(s0 + s1 + s2 + s3 + s4 + s5 == 0.0)  # NaN counts: it must not pass unseen
+
+
+@kernel
+def wrench_at_origin(d, b):
+    """The wrench on a body as [torque; force] at its origin; the user gives [force; torque] at its centre of mass."""
+    f = get6(d.xfrc_applied, b)
+    return shift_force((f[3], f[4], f[5], f[0], f[1], f[2]), sub(get3(d.xpos, b), get3(d.xipos, b)))
 
 
 @kernel
@@ -30,9 +37,7 @@ def add_applied_wrenches(m, d, qfrc):
     """qfrc += the joint forces of xfrc_applied."""
     if needs(any_wrench(m, d)):
         for b in range(1, m.nbody):
-            f = get6(d.xfrc_applied, b)
-            arm = sub(get3(d.xpos, b), get3(d.xipos, b))
-            set6(d.body_frc, b, shift_force((f[3], f[4], f[5], f[0], f[1], f[2]), arm))
+            set6(d.body_frc, b, wrench_at_origin(d, b))
         accumulate_forces(m, d, d.body_frc)
         for i in range(m.nv):
             qfrc[i] += dot6(get6(d.cdof, i), get6(d.body_frc, m.dof_bodyid[i]))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..kernel import function, kernel
 from ..kernel.ops import atan2, cos, sin, where
+from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..math.quaternion import MIN_VALUE, mul_quat, normalize4
 from ..math.vec3 import root
@@ -110,12 +111,14 @@ def _differentiate_pos(m, d, a):
 
 def integrate_pos(model: Model, qpos: Any, qvel: Any, dt: float) -> np.ndarray:
     """The configuration reached from qpos along qvel in a time dt [s]. MuJoCo's mj_integratePos, returned."""
-    return _integrate_pos(model, None, qpos=qpos, qvel=qvel, dt=np.asarray(float(dt))).qpos
+    check_arguments("integrate_pos", model, None, without_data=True)
+    return _integrate_pos(model, None, qpos=qpos, qvel=qvel, dt=checked(dt, (), "float64", "integrate_pos: dt")).qpos
 
 
 def differentiate_pos(model: Model, dt: float, qpos1: Any, qpos2: Any) -> np.ndarray:
     """The velocity that leads from qpos1 to qpos2 in a time dt [s]. MuJoCo's mj_differentiatePos, returned."""
-    if float(dt) == 0.0:
+    check_arguments("differentiate_pos", model, None, without_data=True)
+    duration = float(checked(dt, (), "float64", "differentiate_pos: dt"))
+    if duration == 0.0:
         raise ValueError("differentiate_pos: dt must not be zero")
-    checked(qpos1, (model.nq,), "float64", "differentiate_pos: qpos1")
-    return _differentiate_pos(model, None, qpos1=qpos1, qpos2=qpos2).qvel / float(dt)
+    return _differentiate_pos(model, None, qpos1=qpos1, qpos2=qpos2).qvel / duration

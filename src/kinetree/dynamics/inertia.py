@@ -54,7 +54,7 @@ def solve_m(model: Model, data: Data, vector: Any) -> np.ndarray:
 def rne(model: Model, data: Data, acceleration: bool = False) -> np.ndarray:
     """Joint forces of the bare tree: for zero acceleration, or for data.qacc; without armature. MuJoCo's mj_rne, returned.
 
-    Without acceleration the result is also in data.qfrc_bias, as MuJoCo's velocity stage leaves it (without tendon bias).
+    The result is also left in data.qfrc_inverse (with acceleration) or data.qfrc_bias (without; no tendon bias).
     """
     if acceleration:
         rne_inverse(model, data)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel import function, kernel
+from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..math.quaternion import get4, mul_quat, to_matrix
 from ..math.spatial import cross_motion, get6, get10, mul_inertia, shift_force, shift_motion
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, sub
 from ..types import JointType
+from .rne_post import rne_post_constraint
 
 if TYPE_CHECKING:
     from ..data import Data
@@ -132,34 +134,40 @@ def _local_to_global(m, d, a):
 
 def jac(model: Model, data: Data, point: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Translation and rotation Jacobians of a world point that moves with a body. MuJoCo's mj_jac."""
+    check_arguments("jac", model, data)
     out = _jac(model, data, point=checked(point, (3,), "float64", "jac: point"), body=model.id("body", body))
     return out.jacp, out.jacr
 
 
 def jac_body(model: Model, data: Data, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a body's origin. MuJoCo's mj_jacBody."""
+    check_arguments("jac_body", model, data)
     return jac(model, data, data.xpos[model.id("body", body)], body)
 
 
 def jac_body_com(model: Model, data: Data, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a body's centre of mass. MuJoCo's mj_jacBodyCom."""
+    check_arguments("jac_body_com", model, data)
     return jac(model, data, data.xipos[model.id("body", body)], body)
 
 
 def jac_site(model: Model, data: Data, site: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a site. MuJoCo's mj_jacSite."""
+    check_arguments("jac_site", model, data)
     i = model.id("site", site)
     return jac(model, data, data.site_xpos[i], int(model.site_bodyid[i]))
 
 
 def jac_geom(model: Model, data: Data, geom: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a geom's centre. MuJoCo's mj_jacGeom."""
+    check_arguments("jac_geom", model, data)
     i = model.id("geom", geom)
     return jac(model, data, data.geom_xpos[i], int(model.geom_bodyid[i]))
 
 
 def jac_subtree_com(model: Model, data: Data, body: str | int) -> np.ndarray:
     """Translation Jacobian of a subtree's centre of mass. MuJoCo's mj_jacSubtreeCom."""
+    check_arguments("jac_subtree_com", model, data)
     b = model.id("body", body)
     mass = data.subtree_mass[b]
     return _subtree_momentum(model, data, body=b).linear / mass if mass > 0 else np.zeros((3, model.nv))
@@ -167,17 +175,20 @@ def jac_subtree_com(model: Model, data: Data, body: str | int) -> np.ndarray:
 
 def jac_dot(model: Model, data: Data, point: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Time derivatives of both Jacobians of a point that moves with a body. MuJoCo's mj_jacDot."""
+    check_arguments("jac_dot", model, data)
     out = _jac_dot(model, data, point=checked(point, (3,), "float64", "jac_dot: point"), body=model.id("body", body))
     return out.jacp, out.jacr
 
 
 def angmom_mat(model: Model, data: Data, body: str | int) -> np.ndarray:
     """Matrix that turns qvel into the subtree's angular momentum about its centre of mass. MuJoCo's mj_angmomMat."""
+    check_arguments("angmom_mat", model, data)
     return _subtree_momentum(model, data, body=model.id("body", body)).angular
 
 
 def apply_ft(model: Model, data: Data, force: Any, torque: Any, point: Any, body: str | int) -> np.ndarray:
     """Joint forces of a force [N] at a world point of a body and a torque [N m] on it. MuJoCo's mj_applyFT."""
+    check_arguments("apply_ft", model, data)
     parts = [checked(v, (3,), "float64", f"apply_ft: {n}") for n, v in (("torque", torque), ("force", force))]
     wrench = np.concatenate([np.broadcast_to(p, 3) for p in parts])
     point = checked(point, (3,), "float64", "apply_ft: point")
@@ -186,6 +197,7 @@ def apply_ft(model: Model, data: Data, force: Any, torque: Any, point: Any, body
 
 def local_to_global(model: Model, data: Data, pos: Any, quat: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """World position and rotation matrix (9) of a frame fixed in a body. MuJoCo's mj_local2Global."""
+    check_arguments("local_to_global", model, data)
     out = _local_to_global(model, data, pos=pos, quat=quat, body=model.id("body", body))
     return out.xpos, out.xmat
 
@@ -212,6 +224,7 @@ def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: 
 
     kind: "body" (its inertial frame), "xbody" (its own frame), "geom", "site" or "camera".
     """
+    check_arguments("object_velocity", model, data)
     body, pos, axes = _object_frame(model, data, kind, key)
     if model.body_dofnum[model.body_weldid[body]] == 0:
         return np.zeros(6)
@@ -223,8 +236,11 @@ def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: 
 def object_acceleration(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
     """Acceleration [rad/s^2; m/s^2] of an object, gravity included as upward. MuJoCo's mj_objectAcceleration.
 
-    Reads cacc, which `rne_post_constraint` writes.
+    Reads cacc; where it is not up to date with `forward`, `rne_post_constraint` runs first.
     """
+    check_arguments("object_acceleration", model, data)
+    if not data.flg_rnepost:
+        rne_post_constraint(model, data)
     body, pos, axes = _object_frame(model, data, kind, key)
     arm = pos - data.xpos[body]
     v, a = data.cvel[body].copy(), data.cacc[body].copy()

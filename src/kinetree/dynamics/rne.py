@@ -71,17 +71,17 @@ def bias_accelerations(m, d):
 
 
 @kernel
-def full_accelerations(m, d):
-    """Accelerations and forces of bodies with qacc."""
-    set_world_acceleration(m, d.body_acc)
+def full_accelerations(m, d, acc, frc):
+    """Accelerations and forces of bodies with qacc, into the fields given."""
+    set_world_acceleration(m, acc)
     for b in range(1, m.nbody):
-        acceleration = shift_motion(get6(d.body_acc, m.body_parentid[b]), lever(m, d, b))
+        acceleration = shift_motion(get6(acc, m.body_parentid[b]), lever(m, d, b))
         first = m.body_dofadr[b]
         for v in range(first, first + m.body_dofnum[b]):
             acceleration = add_scaled6(acceleration, get6(d.cdof_dot, v), d.qvel[v])
             acceleration = add_scaled6(acceleration, get6(d.cdof, v), d.qacc[v])
-        set6(d.body_acc, b, acceleration)
-        set6(d.body_frc, b, newton_euler(m, d, b, acceleration))
+        set6(acc, b, acceleration)
+        set6(frc, b, newton_euler(m, d, b, acceleration))
 
 
 @stage
@@ -95,6 +95,6 @@ def rne_bias(m, d):
 @stage
 def rne_inverse(m, d):
     """Joint forces for the accelerations qacc: qfrc_inverse. MuJoCo's mj_rne with acceleration."""
-    full_accelerations(m, d)
+    full_accelerations(m, d, d.body_acc, d.body_frc)
     accumulate_forces(m, d, d.body_frc)
     project_forces(m, d, d.qfrc_inverse)

@@ -74,6 +74,9 @@ def rk4_start(m, d):
         d.rk_ten_length[t] = d.ten_length[t]
     for i in range(m.nJten):
         d.rk_ten_J[i] = d.ten_J[i]
+    for row in range(m.nout):
+        d.rk_actuator_length[row] = d.actuator_length[row]
+        d.rk_actuator_velocity[row] = d.actuator_velocity[row]
     rk4_record(m, d, 0, 0.0)
 
 
@@ -127,6 +130,9 @@ def rk4_finish(m, d):
         d.step_acc[i] = weighted(d.rk_acc, i)
     for i in range(m.na):
         d.step_act_dot[i] = weighted(d.rk_act_dot, i)
+    for row in range(m.nout):  # states of motors and servos move with the actuator as at the start
+        d.actuator_length[row] = d.rk_actuator_length[row]
+        d.actuator_velocity[row] = d.rk_actuator_velocity[row]
     advance_history(m, d)
     advance_activations(m, d, d.step_act_dot)
     advance_velocity(m, d, d.step_acc)

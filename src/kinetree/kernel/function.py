@@ -20,7 +20,7 @@ class Function:
     """A compiled function of a model, its data and further arguments."""
 
     def __init__(self, inner, declared, reads_data=True):
-        name = plain(inner).__name__
+        name = plain(inner).__name__.lstrip("_")
         fields = {k: Field(k, dims, REAL, "mixed", k) for k, dims in declared.items() if isinstance(dims, str)}
         constants = {k: "int64" for k, dims in declared.items() if dims is int}
         self.kernel, self.name, self.layout = inner, name, Layout(name, fields, constants)
@@ -32,9 +32,9 @@ class Function:
         arrays = {}
         for key, field in self.layout.fields.items():
             shape = field.shape(model.sizes)
-            given = values.pop(key, None)
-            arrays[key] = np.zeros(shape) if given is None else np.empty(shape)
-            if given is not None:
+            arrays[key] = np.zeros(shape)
+            if key in values:
+                given = values.pop(key)
                 arrays[key][...] = checked(given, shape, REAL, f"{self.name}: {key}")
         constants = {key: int(values.pop(key, 0)) for key in self.layout.constants}
         if values:
