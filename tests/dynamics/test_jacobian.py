@@ -115,7 +115,9 @@ def test_accelerations_and_interaction_forces_equal_mujocos(name):
     for field in ("cfrc_int", "cfrc_ext"):
         wanted = getattr(theirs, field).copy()
         wanted[:, :3] += np.cross(com - data.xpos, wanted[:, 3:])
-        same(model, field, getattr(data, field)[1:], wanted[1:], FORCE)  # the world's row adds up different points there
+        same(
+            model, field, getattr(data, field)[1:], wanted[1:], FORCE
+        )  # the world's row adds up different points there
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -30,13 +30,15 @@ USE_ALL_MACHINES = """
     from kinetree.kernel.entry import from_cache
     model = kt.load("double_pendulum")
     lanes = LaneData(model)
-    lanes.run(kt.fwd_position)                 # lanes first: a float stage must not pick up their code
+    stages = (kt.kinematics, kt.com_pos, kt.crb, kt.make_m)  # the last calls the one before it through the table
+    for stage in stages:
+        lanes.run(stage)                       # lanes first: a float stage must not pick up their code
     data = kt.Data(model)
     data.qpos[:] = 0.3
-    kt.fwd_position(model, data)
-    stages = (kt.kinematics, kt.com_pos, kt.camlight, kt.fwd_position)
+    for stage in stages:
+        stage(model, data)
     entries = [compiled(s.kernel, m) for s in stages for m in (float_machine(), machine())]
-    print(all(map(from_cache, entries)), repr(float(data.subtree_com.sum())))
+    print(all(map(from_cache, entries)), repr(float(data.M.sum())))
 """
 
 
@@ -123,6 +125,23 @@ def test_folder_falls_back_when_it_cannot_be_written(tmp_path, monkeypatch):
     assert Path(cache_folder()) == tmp_path / "xdg" / "kinetree"
 
 
+def test_first_use_says_so_once_and_only_then(tmp_path):
+    code = """
+        import kinetree as kt
+        model = kt.load("cartpole")
+        kt.camlight(model, kt.Data(model))
+    """
+    env = {**os.environ, "KINETREE_CACHE": str(tmp_path / "cache")}
+    said = []
+    for quiet in ("1", "0", "0"):
+        folder = tmp_path / ("quiet" if quiet == "1" else "cache")
+        env |= {"KINETREE_QUIET": quiet, "KINETREE_CACHE": str(folder)}
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stderr.count("compiling for first use"))
+    assert said == [0, 1, 0]
+
+
 @pytest.mark.parametrize("switch", ["KINETREE_JIT", "KINETREE_BOUNDS"])
 def test_switches(switch, tmp_path):
     """Uncompiled and bounds-checked runs give the same numbers; the switch is really on."""
@@ -133,7 +152,8 @@ def test_switches(switch, tmp_path):
         model = kt.load("arm")
         data = kt.Data(model)
         data.qpos[:] = 0.1
-        kt.fwd_position(model, data)
+        kt.kinematics(model, data)
+        kt.com_pos(model, data)
         print(JIT, BOUNDS, round(float(data.subtree_com.sum()), 12), round(float(data.cdof.sum()), 12))
     """
     usual = run(code, tmp_path)

@@ -237,7 +237,9 @@ def _check_moving_mass(model: Model) -> None:
         rigid = (model.body_weldid == b) | (np.arange(model.nbody) == b)
         if model.body_mass[rigid].sum() < MIN_MASS or model.body_inertia[rigid].sum(axis=0).min() < MIN_MASS:
             name = repr(model.name("body", int(b))) if model.name("body", int(b)) else b
-            raise ModelError(f"set_const: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {name}")
+            raise ModelError(
+                f"set_const: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {name}"
+            )
 
 
 def _with_names(message: str, model: Model) -> str:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import pathlib
+import sys
 import tempfile
 import types as pytypes
 
@@ -18,6 +19,8 @@ from numba.core import caching
 from numba.core.dispatcher import Dispatcher
 
 from .decorator import BOUNDS
+
+MARK_LENGTH = 24  # of the stamp, in file names
 
 
 def cache_folder():
@@ -111,6 +114,12 @@ def stamp(kernel, *handles):
     return h.hexdigest()
 
 
+def is_cached(name, mark):
+    """Whether code of an entry lies in the cache, under the name that Numba gives it; its CPU is not looked at."""
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    return os.path.exists(os.path.join(cache_folder(), f"kinetree.{name}-{mark[:MARK_LENGTH]}.{python}.nbi"))
+
+
 class Locator(caching._CacheLocator):
     """Serves functions that carry `__kinetree_stamp__`; all others fall through to Numba's own locators."""
 
@@ -127,7 +136,7 @@ class Locator(caching._CacheLocator):
 
     def get_disambiguator(self):
         """Part of the file name: versions live side by side, and processes do not race on one index."""
-        return self._function.__kinetree_stamp__[:24]
+        return self._function.__kinetree_stamp__[:MARK_LENGTH]
 
     @classmethod
     def from_function(cls, function, py_file):

@@ -12,8 +12,9 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from .cache import reach, stamp
+from .cache import is_cached, reach, stamp
 from .machine import lane_view
+from .progress import announce
 
 
 def _caster(handle):
@@ -71,6 +72,8 @@ def compiled(kernel, machine, *arguments, result="void"):
     run.__module__ = __name__
     run.__kinetree_stamp__ = mark
     signature = f"{result}({', '.join(['int64'] * len(names))})"
+    if not is_cached(name, mark):
+        announce(kernel.py_func.__name__)
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the compile time
     try:
