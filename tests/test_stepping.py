@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 import warnings
 
 import mujoco
@@ -305,6 +307,10 @@ def test_a_model_with_constraints_says_once_what_is_ignored():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kt.step(model, data)
+    for function in (kt.forward, kt.step1, kt.inverse):
+        other = kt.load("humanoid")
+        with pytest.warns(kt.SimulationWarning, match="ignores contacts, limits"):
+            function(other, kt.Data(other))
     free = kt.load("humanoid")
     free.opt.disableflags = kt.DisableBit.CONTACT | kt.DisableBit.LIMIT | kt.DisableBit.SENSOR
     with warnings.catch_warnings():
@@ -417,8 +423,9 @@ def test_a_callback_that_raises_reaches_the_user_and_leaves_data_usable():
         raise RuntimeError("my controller broke")
 
     model.callbacks.control = fails
-    with pytest.raises(RuntimeError, match="my controller broke"):
+    with pytest.raises(RuntimeError, match="my controller broke") as caught:
         kt.step(model, data, nstep=5)
+    assert "callback 'control'" in caught.value.__notes__[0]
     model.callbacks.clear()
     kt.step(model, data, nstep=5)
     assert np.isfinite(data.qpos).all()
@@ -430,6 +437,23 @@ def test_callbacks_see_bad_states_too():
     with pytest.warns(kt.SimulationWarning, match=r"qpos\[9\].*reset"):
         kt.step(model, data)
     assert np.isfinite(data.qpos).all()
+
+
+def test_copies_keep_callbacks_and_pickles_do_not():
+    model = kt.load("cartpole")
+    model.callbacks.control = print
+    assert copy.copy(model).callbacks.control is print
+    assert model.replace(opt_timestep=0.001).callbacks.control is print
+    assert pickle.loads(pickle.dumps(model)).callbacks.control is None
+
+
+def test_a_warning_points_at_the_line_of_the_user():
+    model, data = broken("qpos", 9, np.nan)
+    for call in (kt.step, kt.forward):
+        data.ctrl[2] = np.nan
+        with pytest.warns(kt.SimulationWarning) as caught:
+            call(model, data)
+        assert {w.filename for w in caught} == {__file__}
 
 
 def test_wrong_callbacks():

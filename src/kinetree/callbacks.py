@@ -25,7 +25,13 @@ SIGNATURES = {
 
 
 class Callbacks:
-    """The callbacks of one model; None where there is none."""
+    """The callbacks of one model; None where there is none. Copies of the model keep them, pickles do not.
+
+    control(model, data): sets data.ctrl and applied forces, before actuation.
+    passive(model, data): adds to data.qfrc_passive, after the passive forces.
+    sensor(model, data, stage): writes the sensordata of user sensors of that stage.
+    act_dyn, act_gain, act_bias(model, data, actuator id): return act_dot, gain or bias of an actuator of user type.
+    """
 
     __slots__ = ("any", *SIGNATURES)
 
@@ -49,6 +55,11 @@ class Callbacks:
             raise TypeError(f"callback {name} must be a function of {SIGNATURES[name]}, or None")
         object.__setattr__(self, name, value)
         object.__setattr__(self, "any", bool([n for n in SIGNATURES if getattr(self, n) is not None]))
+
+    def copy_from(self, other: Callbacks) -> None:
+        """Take over all callbacks of another model."""
+        for name in SIGNATURES:
+            setattr(self, name, getattr(other, name))
 
     def clear(self) -> None:
         """Remove all callbacks."""

@@ -29,7 +29,7 @@ class UnknownNameError(KeyError):
 
 
 class SimulationWarning(UserWarning):
-    """Something went wrong numerically during a simulation, which went on."""
+    """A simulation went on although something went wrong numerically or is not computed yet; the message says which."""
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

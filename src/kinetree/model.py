@@ -113,7 +113,11 @@ def check_option(name: str, value: float, where: str) -> None:
 
 
 class Model(NamedAccess, FieldHolder):
-    """A compiled mechanism. Made by `kt.load`; `kt.Data(model)` holds what moves."""
+    """A compiled mechanism. Made by `kt.load`; `kt.Data(model)` holds what moves.
+
+    Fields carry MuJoCo's names (`body_mass`, `jnt_range`, …), sizes too (`nbody`, `nv`). `opt` holds the options, `stat` the
+    statistics, `callbacks` the user's functions; `body("torso")`, `joint("knee")`, … give one element by name or id.
+    """
 
     _label = "model"
     _declared = MODEL_FIELDS
@@ -294,7 +298,9 @@ class Model(NamedAccess, FieldHolder):
                 "title": self.title, "source": self._source}  # fmt: skip
 
     def __copy__(self) -> Model:
-        return Model._made(**self._values())
+        out = Model._made(**self._values())
+        out.callbacks.copy_from(self.callbacks)
+        return out
 
     def __deepcopy__(self, memo: Any) -> Model:
         return self.__copy__()

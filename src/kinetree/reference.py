@@ -15,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import kinetree
+
 from . import data_fields, model_fields, pipeline
 from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .fields import CONSTANT_DIMS, Field
@@ -30,7 +32,13 @@ FIELD_COLUMNS = ("field", "shape", "type", "unit", "meaning", "written by")
 
 def pages() -> dict[str, str]:
     """File name and text of every page."""
-    return {"model.md": model_page(), "data.md": data_page(), "enums.md": enum_page(), "stages.md": stage_page()}
+    return {
+        "model.md": model_page(),
+        "data.md": data_page(),
+        "enums.md": enum_page(),
+        "stages.md": stage_page(),
+        "functions.md": function_page(),
+    }
 
 
 def write(folder: Path) -> list[Path]:
@@ -228,6 +236,24 @@ def stage_page() -> str:
     if inner:
         parts += ["## Inner stages", "Parts of the above, for kernels."]
         parts += [line for s in inner for line in _stage_section(s)]
+    return "\n\n".join(parts) + "\n"
+
+
+def function_page() -> str:
+    """Every public function that is not a stage, by the module that holds it, with its signature."""
+    named = [(name, getattr(kinetree, name)) for name in sorted(kinetree.__all__)]
+    functions = [(n, f) for n, f in named if inspect.isfunction(f) and not hasattr(f, "stage_index")]
+    parts = [
+        "# Functions",
+        GENERATED,
+        "Public functions besides the [stages](stages.md); `model` is a `kt.Model`, `data` a `kt.Data`.",
+    ]
+    for module in dict.fromkeys(f.__module__ for _, f in functions):
+        parts.append(f"## {module}")
+        for name, f in functions:
+            if f.__module__ == module:
+                parts.append(f"### kt.{name}{inspect.signature(f)}".replace("'", "").replace("*", r"\*"))
+                parts.append(inspect.getdoc(f) or "")
     return "\n\n".join(parts) + "\n"
 
 

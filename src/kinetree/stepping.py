@@ -7,6 +7,7 @@ MuJoCo: mj_step, mj_step1, mj_step2, mj_forward, mj_forwardSkip, mj_inverseSkip,
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numba.core import types as numba_types
 
 from . import pipeline
+from .callbacks import SIGNATURES
 from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
 from .kernel import JIT, compiled, float_machine, kernel
@@ -140,7 +142,7 @@ def _get_ready(model: Model) -> None:
         ignored = not_computed(model)
         if ignored:
             text = f"kinetree does not compute everything yet: this simulation ignores {', '.join(ignored)}"
-            warnings.warn(text, SimulationWarning, stacklevel=3)
+            warnings.warn(text, SimulationWarning, stacklevel=_user_level())
 
 
 def not_computed(model: Model) -> list[str]:
@@ -191,9 +193,28 @@ def _report(model: Model, data: Data) -> int:
     """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left."""
     left = int(data._arrays["steps_left"][0])
     for what in np.flatnonzero(data.warning_number > data.warning_before):
-        warnings.warn(_message(model, data, WarningType(int(what)), left != 0), SimulationWarning, stacklevel=4)
+        warnings.warn(
+            _message(model, data, WarningType(int(what)), left != 0), SimulationWarning, stacklevel=_user_level()
+        )
     _remember(data)
     return left
+
+
+def _user_level() -> int:
+    """How far up the stack the caller outside kinetree is, so that a warning points at the user's line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("kinetree."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _call(name: str, callback: Any, *args: Any) -> Any:
+    """A callback of the user; what it raises says which one it was."""
+    try:
+        return callback(*args)
+    except Exception as error:
+        error.add_note(f"raised in the callback {name!r}, which is called with {SIGNATURES[name]}")
+        raise
 
 
 def _remember(data: Data) -> None:
@@ -208,7 +229,7 @@ def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
         return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
     if what == WarningType.INERTIA:
         body = int(model.dof_bodyid[index])
-        return f"the inertia of dof {index} (body {model.name('body', body) or body!r}) is too close to zero {time}"
+        return f"the inertia of dof {index} (body {model.name('body', body) or body!r}) is not large enough to solve with {time}"
     fields = {
         BADQPOS: ("qpos", model.jnt_qposadr),
         BADQVEL: ("qvel", model.jnt_dofadr),
@@ -225,13 +246,14 @@ def forward(model: Model, data: Data) -> None:
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     try:
         m, d = model._as_model, data._as_data
-        if m[0] is d[0] and not model.callbacks.any:
+        if m[0] is d[0] and model._ready and not model.callbacks.any:
             if _entries[run_forward](m[1], d[1], 1):
                 _report(model, data)
             return
     except (AttributeError, KeyError):  # the first call, or a wrong argument
         pass
     check_arguments("forward", model, data)
+    _get_ready(model)
     if model.callbacks.any:
         forward_skip(model, data)
     elif _enter(run_forward, model, data, 1):
@@ -248,7 +270,7 @@ def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
     if skip < Stage.VEL:
         _forward_velocity(model, data, skip_sensors)
     if callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
-        callbacks.control(model, data)
+        _call("control", callbacks.control, model, data)
     _forward_acceleration(model, data, skip_sensors)
     _report(model, data)
 
@@ -262,7 +284,7 @@ def _forward_position(model: Model, data: Data, skip_sensors: bool = False) -> N
 def _forward_velocity(model: Model, data: Data, skip_sensors: bool = False) -> None:
     pipeline.fwd_velocity(model, data)
     if model.callbacks.passive:
-        model.callbacks.passive(model, data)
+        _call("passive", model.callbacks.passive, model, data)
     _sense(model, data, Stage.VEL, skip_sensors)
     pipeline.energy_after_velocity(model, data)
 
@@ -278,7 +300,7 @@ def _sense(model: Model, data: Data, stage: Stage, skip: bool) -> None:
     """The user's sensors of a stage, through the callback; kinetree's own come later."""
     if model.callbacks.sensor and not skip and not model.opt.disableflags & DisableBit.SENSOR:
         if ((model.sensor_type == SensorType.USER) & (model.sensor_needstage == stage)).any():
-            model.callbacks.sensor(model, data, stage)
+            _call("sensor", model.callbacks.sensor, model, data, stage)
 
 
 def _actuate(model: Model, data: Data) -> None:
@@ -288,13 +310,13 @@ def _actuate(model: Model, data: Data) -> None:
     if not model.opt.disableflags & DisableBit.ACTUATION:
         for k in range(model.nactuator):
             if callbacks.act_dyn and model.actuator_dyntype[k] == DynType.USER:
-                rate = callbacks.act_dyn(model, data, k)
+                rate = _call("act_dyn", callbacks.act_dyn, model, data, k)
                 if model.actuator_actnum[k] == 1:  # with several states the callback writes act_dot itself
                     data.act_dot[model.actuator_actadr[k]] = rate
             if callbacks.act_gain and model.actuator_gaintype[k] == GainType.USER:
-                data.user_gain[k] = callbacks.act_gain(model, data, k)
+                data.user_gain[k] = _call("act_gain", callbacks.act_gain, model, data, k)
             if callbacks.act_bias and model.actuator_biastype[k] == BiasType.USER:
-                data.user_bias[k] = callbacks.act_bias(model, data, k)
+                data.user_bias[k] = _call("act_bias", callbacks.act_bias, model, data, k)
     pipeline.actuator_forces(model, data)
 
 
@@ -343,11 +365,12 @@ def _finish_step(model: Model, data: Data) -> None:
 def step1(model: Model, data: Data) -> None:
     """The first half of a step: all that controls and applied forces do not change. MuJoCo's mj_step1."""
     check_arguments("step1", model, data)
+    _get_ready(model)
     _check(model, data, "qpos", "qvel")
     _forward_position(model, data)
     _forward_velocity(model, data)
     if model.callbacks.control:
-        model.callbacks.control(model, data)
+        _call("control", model.callbacks.control, model, data)
     _report(model, data)
 
 
@@ -371,6 +394,7 @@ def inverse(model: Model, data: Data) -> None:
     """Inverse dynamics: qfrc_inverse, the joint forces that give qacc. MuJoCo's mj_inverse."""
     check_arguments("inverse", model, data)
     _check_inverse(model)
+    _get_ready(model)
     if model.callbacks.any:
         inverse_skip(model, data)
     else:

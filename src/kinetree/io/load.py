@@ -207,11 +207,12 @@ def _title(mj: mujoco.MjModel, where: str) -> str:
     return own if own and own != "MuJoCo Model" else Path(where).stem
 
 
-def set_const(model: Model) -> None:
+def set_const(model: Model, data: Any = None) -> None:
     """Recompute the constants that follow from others, after edits in place. MuJoCo's mj_setConst.
 
     Writes body_subtreemass, dof_M0, the invweight0 fields, tendon_length0, actuator_acc0 and actuator_length0, camera and
     light reference poses, the flags of coinciding frames, stat and all else that MuJoCo derives. On error nothing changes.
+    data: accepted for MuJoCo's sake and not needed.
     """
     if not isinstance(model, Model):
         raise TypeError(f"set_const needs a kinetree Model, got {type(model).__name__}")
