@@ -229,7 +229,8 @@ def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
         return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
     if what == WarningType.INERTIA:
         body = int(model.dof_bodyid[index])
-        return f"the inertia of dof {index} (body {model.name('body', body) or body!r}) is not large enough to solve with {time}"
+        name = model.name("body", body) or body
+        return f"the inertia of dof {index} (body {name!r}) is not large enough to solve with {time}"
     fields = {
         BADQPOS: ("qpos", model.jnt_qposadr),
         BADQVEL: ("qvel", model.jnt_dofadr),

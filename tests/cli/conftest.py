@@ -11,6 +11,7 @@ def kinetree(capsys, tmp_path, monkeypatch):
     """Runs a command in an empty folder; returns exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(output, "width", 160)
+    monkeypatch.setenv("KINETREE_QUIET", "1")  # a first use that compiles would say so on stderr
 
     def call(*arguments):
         with pytest.raises(SystemExit) as stop:

@@ -103,7 +103,7 @@ def test_bad_input_gives_a_message_and_a_status(kinetree, tmp_path, arguments, s
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_runs_into_a_pipe(tmp_path, encoding):
-    environment = {**os.environ, "PYTHONIOENCODING": encoding, "TERM": "dumb"}
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "TERM": "dumb", "KINETREE_QUIET": "1"}
     command = [sys.executable, "-m", "kinetree.cli", "run", "cartpole", "--seconds", "0.2"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +17,7 @@ from ..errors import ModelError
 from . import check as check_command
 from . import info as info_command
 from . import run as run_command
-from .common import complain
+from .common import complain, output
 
 app = typer.Typer(
     name="kinetree",
@@ -80,6 +82,11 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a pipe that cannot show a name must not end the run
+    warnings.showwarning = lambda message, *_: complain(
+        f"warning: {message}"
+    )  # without the line of Python it came from
+    if output.is_terminal:
+        os.environ.setdefault("KINETREE_QUIET", "1")  # the commands have a line of their own while kernels are compiled
     try:
         sys.exit(app(args=arguments, prog_name="kinetree", standalone_mode=False))
     except TyperException as problem:

@@ -5,6 +5,7 @@ Also `kt.set_const`, which recomputes the constants that follow from others by M
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import sys
@@ -161,7 +162,15 @@ def mujoco_warnings() -> Iterator[list[str]]:
         if before is None:
             warnings.warn(f"MuJoCo: {message.strip()}", stacklevel=level)
         else:
-            before(message)
+            _tell(before, message)
+
+
+def _tell(handler: Any, message: str) -> None:
+    """Pass a warning on; a handler made with ctypes, as dm_control sets, takes bytes."""
+    try:
+        handler(message)
+    except (TypeError, ctypes.ArgumentError):
+        handler(message.encode())
 
 
 def _copy_of(mj: mujoco.MjModel) -> mujoco.MjModel:
