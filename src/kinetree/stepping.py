@@ -149,10 +149,10 @@ def not_computed(model: Model) -> list[str]:
     """What a model asks for that `step` leaves out so far."""
     sensors = (model.sensor_type != SensorType.USER).any() and not model.opt.disableflags & DisableBit.SENSOR
     sleep = model.opt.enableflags & EnableBit.SLEEP
-    return _constraints(model) + ["sensors"] * bool(sensors) + ["sleep"] * bool(sleep)
+    return constraints_ignored(model) + ["sensors"] * bool(sensors) + ["sleep"] * bool(sleep)
 
 
-def _constraints(model: Model) -> list[str]:
+def constraints_ignored(model: Model) -> list[str]:
     """The kinds of constraints that a model has and does not switch off."""
     flags = DisableBit(model.opt.disableflags)
     collides = (model.geom_contype & model.geom_conaffinity.max(initial=0)).any() or model.npair > 0

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from ..data import Data
 from ..errors import SimulationWarning
 from ..model import Model
-from ..stepping import _constraints, step
+from ..stepping import constraints_ignored, step
 from ..types import DisableBit, JointType
 from .common import output
 from .motion import Motion
@@ -29,7 +29,7 @@ def set_gravity(model: Model, wanted: bool | None) -> str:
 
     A model that floats freely would fall for ever, because nothing stops it until kinetree computes contacts.
     """
-    ignored = _constraints(model)
+    ignored = constraints_ignored(model)
     floats = bool(np.any(model.jnt_type == JointType.FREE)) and bool(ignored)
     if wanted is None and not floats:
         return ""
