@@ -69,14 +69,20 @@ def aba(model: Model, data: Data, force: Any = None) -> np.ndarray:
     force: joint forces besides gravity and velocity effects; by default all smooth forces, as `forward` left them.
     Reads the position and velocity stages. Refuses tendon armature, which couples joints that no body connects.
     """
-    check_arguments("aba", model, data)
-    if model.ntendon:
+    try:
+        fits = model._as_model[0] is data._as_data[0]
+    except AttributeError:
+        fits = False
+    if not fits:
+        check_arguments("aba", model, data)
+    if model.sizes["ntendon"]:
         check_aba(model)
-    if force is None:
-        force = data.qfrc_smooth + data.qfrc_bias
-    elif not isinstance(force, np.ndarray) or force.dtype != np.float64 or force.shape != (model.nv,):
-        force = checked(force, (model.nv,), "float64", "aba: force")
     arrays = data._arrays
-    arrays["aba_force"][:] = force
+    target = arrays["aba_force"]
+    if force is None:
+        force = arrays["qfrc_smooth"] + arrays["qfrc_bias"]
+    elif type(force) is not np.ndarray or force.dtype != target.dtype or force.shape != target.shape:
+        force = checked(force, target.shape, "float64", "aba: force")
+    target[:] = force
     aba_stage(model, data)
     return arrays["aba_qacc"].copy()
