@@ -143,8 +143,7 @@ def _ratios(report: Report, label: str) -> None:
         if f"{label} MuJoCo {name}" in report.times:
             report.ratio(f"{ours} / MuJoCo", ours, f"{label} MuJoCo {name}")
         value = report.ratio(f"{ours}: floats / 8 lanes", ours, f"{ours} 8 lanes")
-        # eight times the M of 200 hinges leaves the cache, and floats use SIMD inside such long rows themselves
-        if name == "aba" or (name in ALGORITHMS and label != "chain 200"):
+        if name in ALGORITHMS:
             report.targets.append(Target(f"{ours}: 8 lanes faster per world than floats", value, ">=", 4.0, "x"))
 
 

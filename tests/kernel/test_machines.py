@@ -18,6 +18,7 @@ from kinetree.data_fields import DATA_FIELDS
 from kinetree.fields import REAL
 from kinetree.kernel import STAGES, interpret, symbolic_record
 from kinetree.kernel.cache import reach
+from kinetree.types import WrapType
 from tests.corpora import own_models
 from tests.trees import random_tree
 
@@ -120,7 +121,8 @@ def test_symbols_equal_floats(stage, model_name):
     values = function(*(getattr(data, name).ravel() for name in inputs))
     stage(model, data)
     got = {name: np.asarray(v).reshape(data._arrays[name].shape) for name, v in zip(fields, values, strict=True)}
-    got["wrap_xpos"] = data.wrap_xpos  # a symbolic path leaves out the geoms that it touches
+    if np.isin(model.wrap_type, (WrapType.SPHERE, WrapType.CYLINDER)).any():
+        got["wrap_xpos"] = data.wrap_xpos  # not compared: a symbolic path leaves out the geoms that it touches
     empty = {name: data._arrays[name] for name in REALS if name not in got}
     compare(model, {**got, **empty}, data._arrays, "float64", "symbols")
 
