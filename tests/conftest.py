@@ -6,6 +6,11 @@ import mujoco
 import pytest
 
 
+def pytest_configure(config):
+    """A mark for tests that settle criteria of `criteria.md`."""
+    config.addinivalue_line("markers", "criteria(*identifiers): the criteria of tests/criteria.md that a test settles")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def quiet_mujoco():
     """Models of the corpora set off deprecation warnings of MuJoCo's compiler; here they are only noise."""

@@ -35,7 +35,7 @@ SLEEP = [
 @cache
 def loaded(label: str) -> tuple[mujoco.MjModel, kt.Model]:
     """The same model for MuJoCo and for us."""
-    mj = mujoco.MjModel.from_xml_string(RICH) if label == "rich" else mujoco.MjModel.from_xml_path(str(PATHS[label]))
+    mj = mujoco.MjModel.from_xml_string(RICH) if label == "rich" else corpora.compiled(PATHS[label])
     mj.opt.enableflags &= ~int(kt.EnableBit.SLEEP)  # with it, MuJoCo's reset also simulates, to put trees to sleep
     return mj, kt.load(mj)
 

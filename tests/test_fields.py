@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import re
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from mujoco.introspect import structs
 from kinetree.data_fields import DATA_FIELDS, STATE_FIELDS
 from kinetree.fields import BYTE, CONSTANT_DIMS, FLAG, FLOAT32, INT, REAL, Field
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
+from tests import corpora
 
 TABLES = {
     "mjModel": MODEL_FIELDS, "mjData": DATA_FIELDS, "mjOption": OPTION_FIELDS, "mjStatistic": STATISTIC_FIELDS,
@@ -28,6 +28,7 @@ OWN_FIELDS = {
     "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
     "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
     "wrap_touch", "wrap_point",
+    "sensor_due", "sensor_fresh", "stage_clock", "stage_order", "stage_runs",
     "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 SIZE_NAMES = [name for name, _ in SIZES]
@@ -58,12 +59,12 @@ MODEL_LEFT_OUT = {
         skin_texcoord skin_face skin_bonevertadr skin_bonevertnum skin_bonebindpos skin_bonebindquat skin_bonebodyid
         skin_bonevertid skin_bonevertweight skin_pathadr""",
     "textures and materials": """
-        ntex ntexdata nmat nmeshtexcoord tex_type tex_colorspace tex_height tex_width tex_nchannel tex_adr tex_data
+        ntex ntexdata nmeshtexcoord tex_type tex_colorspace tex_height tex_width tex_nchannel tex_adr tex_data
         tex_pathadr tex_contenttypeadr mat_texid mat_texuniform mat_texrepeat mat_emission mat_specular mat_shininess
-        mat_reflectance mat_metallic mat_roughness mat_rgba geom_matid site_matid tendon_matid mesh_texcoordadr
+        mat_reflectance mat_metallic mat_roughness site_matid tendon_matid mesh_texcoordadr
         mesh_texcoordnum mesh_texcoord mesh_facetexcoord""",
     "other rendering": """
-        vis geom_castshadow geom_rgba site_rgba tendon_width tendon_rgba cam_ipd mesh_facenormal light_type light_texid
+        vis geom_castshadow site_rgba tendon_width tendon_rgba cam_ipd mesh_facenormal light_type light_texid
         light_castshadow light_bulbradius light_intensity light_range light_active light_attenuation light_cutoff
         light_softness light_exponent light_ambient light_diffuse light_specular""",
     "names, texts and paths are kept as Python strings or not at all": """
@@ -108,7 +109,7 @@ DATA_STAGES = {
     "user", "kinematics", "com_pos", "camlight", "tendon", "transmission", "crb", "make_m", "factor_m", "fwd_velocity",
     "com_vel", "rne", "passive", "subtree_vel", "energy_pos", "energy_vel", "fwd_actuation", "fwd_acceleration",
     "fwd_constraint", "euler", "implicit", "inverse", "compare_fwd_inv", "rne_post_constraint", "sensor", "sleep",
-    "update_sleep", "integrator", "rk4", "step", "aba",
+    "update_sleep", "integrator", "rk4", "step", "aba", "driver",
 }  # fmt: skip
 
 # A model in which no size is zero but the two that a file sets by hand.
@@ -119,6 +120,7 @@ RICH = """
   <asset>
     <mesh name="wedge" vertex="0 0 0  .3 0 0  0 .2 0  0 0 .1  .3 .2 0"/>
     <hfield name="hills" nrow="3" ncol="5" size="2 1 .2 .1"/>
+    <material name="paint"/>
   </asset>
   <worldbody>
     <light mode="trackcom" pos="0 0 3"/>
@@ -134,7 +136,7 @@ RICH = """
         <geom name="arm" type="cylinder" size=".05" fromto="0 0 0 .3 0 .1" fluidshape="ellipsoid"/>
         <body name="hand" pos=".3 0 .1">
           <joint name="elbow" axis="0 1 .2" stiffness="2" springyield=".1"/>
-          <geom name="hand" type="box" size=".04 .05 .06"/>
+          <geom name="hand" type="box" size=".04 .05 .06" material="paint"/>
           <site name="b" pos=".1 0 0"/>
         </body>
       </body>
@@ -162,9 +164,7 @@ RICH = """
 
 
 def _dm_control(name: str) -> mujoco.MjModel:
-    spec = importlib.util.find_spec("dm_control")
-    assert spec is not None and spec.submodule_search_locations
-    return mujoco.MjModel.from_xml_path(str(Path(spec.submodule_search_locations[0]) / "suite" / f"{name}.xml"))
+    return corpora.compiled(corpora.package_root("dm_control") / f"dm_control/suite/{name}.xml")
 
 
 MODELS = {

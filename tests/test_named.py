@@ -27,7 +27,7 @@ NOT_OFFERED = {("actuator", "moment")}  # MuJoCo's is a dense copy of what is sp
 
 @cache
 def loaded(label: str) -> tuple[mujoco.MjModel, kt.Model]:
-    mj = mujoco.MjModel.from_xml_string(RICH) if label == "rich" else mujoco.MjModel.from_xml_path(str(PATHS[label]))
+    mj = mujoco.MjModel.from_xml_string(RICH) if label == "rich" else corpora.compiled(PATHS[label])
     return mj, kt.load(mj)
 
 

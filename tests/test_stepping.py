@@ -302,7 +302,7 @@ def test_sound_steps_do_not_warn():
 def test_a_model_with_constraints_says_once_what_is_ignored():
     model = kt.load("humanoid")
     data = kt.Data(model)
-    with pytest.warns(kt.SimulationWarning, match="ignores contacts, limits, sensors"):
+    with pytest.warns(kt.SimulationWarning, match="ignores contacts, limits"):
         kt.step(model, data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

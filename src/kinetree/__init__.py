@@ -8,6 +8,8 @@
 """
 
 from . import models
+from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
+from .collision.ray import multi_ray, ray
 from .data import Data
 from .dynamics.configuration import differentiate_pos, integrate_pos
 from .dynamics.inertia import aba, full_m, mul_m, rne, solve_m
@@ -22,9 +24,8 @@ from .dynamics.jacobian import (
     jac_site,
     jac_subtree_com,
     local_to_global,
-    object_acceleration,
-    object_velocity,
 )
+from .dynamics.objects import object_acceleration, object_velocity
 from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
@@ -33,6 +34,7 @@ from .pipeline import (
     camlight,
     com_pos,
     com_vel,
+    compare_fwd_inv,
     crb,
     energy_pos,
     energy_vel,
@@ -48,12 +50,16 @@ from .pipeline import (
     passive,
     rne_bias,
     rne_post_constraint,
+    sensor_acc,
+    sensor_pos,
+    sensor_vel,
+    subtree_vel,
     tendon,
     tendon_path,
     transmission,
 )
+from .sensor.noise import add_sensor_noise
 from .stepping import (
-    compare_fwd_inv,
     forward,
     forward_skip,
     inverse,
@@ -82,6 +88,7 @@ __all__ = [
     "UnsupportedFeatureError",
     "__version__",
     "aba",
+    "add_sensor_noise",
     "angmom_mat",
     "apply_ft",
     "camlight",
@@ -119,18 +126,24 @@ __all__ = [
     "make_m",
     "models",
     "mul_m",
+    "multi_ray",
     "object_acceleration",
     "object_velocity",
     "passive",
+    "ray",
     "rne",
     "rne_bias",
     "rne_post_constraint",
     "save_trajectory",
+    "sensor_acc",
+    "sensor_pos",
+    "sensor_vel",
     "set_const",
     "solve_m",
     "step",
     "step1",
     "step2",
+    "subtree_vel",
     "tendon",
     "tendon_path",
     "transmission",

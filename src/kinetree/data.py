@@ -6,12 +6,13 @@ it, so writing `data.qpos[:] = ...` changes the state and copying a Data is copy
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .data_fields import DATA_FIELDS, STATE_FIELDS
+from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
 from .fields import Field
 from .initial import write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked
@@ -27,8 +28,11 @@ DRIVER_FIELDS = {
 LAYOUT = Layout("data", {**DATA_FIELDS, **DRIVER_FIELDS}, {})
 
 # Addresses of the stages compiled for one world on floats, filled in by `kernel.stage`.
-FLOAT_STAGES = np.zeros(256, np.int64)
+FLOAT_STAGES = np.zeros(MAX_STAGES, np.int64)
 _DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64)}
+
+# How to find stale fields and to refresh them, filled in by `staleness`, which knows the pipeline.
+ON_DEMAND: dict[str, Callable[..., Any]] = {}
 
 
 class Data(NamedAccess, FieldHolder):
@@ -111,6 +115,22 @@ class Data(NamedAccess, FieldHolder):
             part = vector[start : start + array.size].reshape(array.shape)
             array[...] = part != 0 if array.dtype == bool else part
             start += array.size
+
+    # freshness
+
+    def is_stale(self, name: str) -> bool:
+        """Whether a field is not up to date: its lazy pass or its stage has not run since an earlier stage did.
+
+        Writes into qpos are not noticed. After `step` fields describe the last forward pass, not the new qpos.
+        """
+        return ON_DEMAND["is_stale"](self, name)
+
+    def require(self, name: str) -> np.ndarray:
+        """The array of a field, up to date: runs `subtree_vel`, `rne_post_constraint` or an energy pass if it is stale.
+
+        Raises ValueError for a field of another stage which has not run.
+        """
+        return ON_DEMAND["require"](self, name)
 
     # copies
 

@@ -11,7 +11,9 @@ Left out: flexes, plugins, statistics of memory and threads, and what each step 
 
 from __future__ import annotations
 
-from .fields import FLAG, INT, REAL, Field, table
+from .fields import COUNT, FLAG, INT, REAL, Field, table
+
+MAX_STAGES = 96  # compiled units of the pipeline
 
 DATA_FIELDS: dict[str, Field] = table([
     # the solver's report, by island; only the first twenty islands are recorded
@@ -19,9 +21,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("solver_nnz", "20", INT, "1", "non-zeros of the solver's matrix in each island", "fwd_constraint"),
     Field("solver_fwdinv", "2", REAL, "mixed", "forward less inverse: constraint and applied force", "compare_fwd_inv"),
     # warnings by WarningType: MuJoCo's mjWarningStat as two arrays
-    Field("warning_number", "7", INT, "1", "how often each warning was raised since the reset", "fwd_actuation"),
-    Field("warning_lastinfo", "7", INT, "1", "what the last warning of each type was about: a dof or a control",
-          "fwd_actuation"),
+    Field("warning_number", "7", INT, "1", "how often each warning was raised since the reset", "step"),
+    Field("warning_lastinfo", "7", INT, "1", "what the last warning of each type was about: a dof or a control", "step"),
     # how many are awake
     Field("ntree_awake", "", INT, "1", "trees awake", "update_sleep"),
     Field("nbody_awake", "", INT, "1", "bodies awake or static: length of body_awake_ind", "update_sleep"),
@@ -32,6 +33,11 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("flg_energyvel", "", FLAG, "1", "energy[1] is valid", "energy_vel", editable=False),
     Field("flg_subtreevel", "", FLAG, "1", "subtree_linvel, subtree_angmom are valid", "subtree_vel", editable=False),
     Field("flg_rnepost", "", FLAG, "1", "cacc, cfrc_int, cfrc_ext are valid", "rne_post_constraint", editable=False),
+    # which stages have run since the reset, by their number: what `is_stale` looks at
+    Field("stage_clock", "", COUNT, "1", "scratch of stages: how many have run", "driver"),
+    Field("stage_order", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: stage_clock when each began last, 0 if never",
+          "driver"),
+    Field("stage_runs", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: how often each has run", "driver"),
     # global
     Field("time", "", REAL, "s", "simulation time", "user"),
     Field("energy", "2", REAL, "J", "potential and kinetic energy", "energy_pos/energy_vel"),
@@ -54,6 +60,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("act_dot", "na", REAL, "mixed", "rate of change of act", "fwd_actuation"),
     Field("userdata", "nuserdata", REAL, "mixed", "numbers of the user, never touched", "user"),
     Field("sensordata", "nsensordata", REAL, "mixed", "readings of all sensors", "sensor"),
+    Field("sensor_due", "nsensor", INT, "1", "scratch of sensors: 1 if it is to be computed now", "sensor"),
+    Field("sensor_fresh", "nsensordata", REAL, "mixed", "scratch of sensors: readings before delay and interval", "sensor"),
     Field("tree_asleep", "ntree", INT, "1", "next tree asleep with it; awake: minus a countdown", "sleep"),
     # poses
     Field("xpos", "nbody 3", REAL, "m", "origin of the body frame", "kinematics"),

@@ -14,6 +14,7 @@ import numpy as np
 
 # MuJoCo's storage types. Only REAL fields become lanes or symbols; integers and flags are the same in every world.
 REAL, INT, FLAG, BYTE, FLOAT32 = "float64", "int32", "bool", "uint8", "float32"
+COUNT = "int64"  # kinetree's own counters
 
 # Fixed lengths that MuJoCo gives names to (mjNREF, ...).
 CONSTANT_DIMS = {

@@ -3,7 +3,7 @@
 Units are SI. Parts of one row with different units stand in order, separated by ";"; "mixed" depends on a type, a joint
 or a sign. Stage "load" is what compiling a model gives; "set_const" is what `set_const` derives anew from other fields
 (it also completes parts of five loaded ones: geom_size, geom_aabb, geom_fluid, eq_data and tree_sleep_policy).
-Left out: rendering, names, texts, paths, and everything of flexes, skins, octrees and plugins.
+Left out: rendering but for colours, names, texts, paths, and everything of flexes, skins, octrees and plugins.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ SIZES: tuple[tuple[str, str], ...] = (
     ("nmeshpolymap", "entries of the map from vertices to polygons"),
     ("nhfield", "height fields"),
     ("nhfielddata", "elevation samples of all height fields"),
+    ("nmat", "materials"),
     ("npair", "geom pairs listed for collision"),
     ("nexclude", "body pairs excluded from collision"),
     ("neq", "equality constraints"),
@@ -168,6 +169,7 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("geom_condim", "ngeom", INT, "1", "dimensions of its contacts: 1, 3, 4 or 6"),
     Field("geom_bodyid", "ngeom", INT, "1", "body it is fixed to"),
     Field("geom_dataid", "ngeom", INT, "1", "its mesh or height field, -1 if none"),
+    Field("geom_matid", "ngeom", INT, "1", "its material, -1 if none"),
     Field("geom_group", "ngeom", INT, "1", "group, for display and ray filters", editable=True),
     Field("geom_priority", "ngeom", INT, "1", "the geom of higher priority decides contact parameters", editable=True),
     Field("geom_sameframe", "ngeom", BYTE, "1", "its frame against the body's (SameFrame)", "set_const"),
@@ -186,6 +188,7 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("geom_adhesion", "ngeom", REAL, "N", "force with which each of its contacts holds on"),
     Field("geom_fluid", "ngeom nfluid", REAL, "mixed", "switch, drag and lift factors, added mass and inertia"),
     Field("geom_user", "ngeom nuser_geom", REAL, "mixed", "numbers of the user"),
+    Field("geom_rgba", "ngeom 4", FLOAT32, "1", "colour and opacity; rays pass if that is 0 and there is no material"),
     # sites
     Field("site_type", "nsite", INT, "1", "shape of the zone (GeomType)"),
     Field("site_bodyid", "nsite", INT, "1", "body it is fixed to"),
@@ -254,6 +257,8 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("hfield_ncol", "nhfield", INT, "1", "samples in x"),
     Field("hfield_adr", "nhfield", INT, "1", "first sample in hfield_data"),
     Field("hfield_data", "nhfielddata", FLOAT32, "1", "elevations from 0 to 1"),
+    # materials: colours only
+    Field("mat_rgba", "nmat 4", FLOAT32, "1", "colour and opacity; rays pass its geoms if that is 0"),
     # geom pairs listed for collision
     Field("pair_dim", "npair", INT, "1", "dimensions of the contacts: 1, 3, 4 or 6"),
     Field("pair_geom1", "npair", INT, "1", "first geom"),

@@ -13,6 +13,7 @@ from .dynamics.kinematics import kinematics
 from .dynamics.passive import passive
 from .dynamics.rne import rne_bias, rne_inverse
 from .dynamics.rne_post import rne_post_constraint
+from .dynamics.subtree import subtree_vel
 from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
@@ -21,6 +22,11 @@ from .integrator.euler import euler
 from .integrator.implicit import discrete_acceleration, implicit, implicitfast
 from .integrator.rk4 import rk4_finish, rk4_move, rk4_record, rk4_start
 from .kernel import function, stage
+from .sensor.acceleration import acceleration_readings
+from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
+from .sensor.position import position_readings
+from .sensor.rays import rangefinders
+from .sensor.velocity import velocity_readings
 from .types import EnableBit, Integrator
 
 RK4, IMPLICIT, IMPLICITFAST = int(Integrator.RK4), int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST)
@@ -84,13 +90,28 @@ def energy_after_velocity(m, d):
 def forward(m, d):
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     fwd_position(m, d)
+    sensor_pos(m, d)
+    energy_after_position(m, d)
+    fwd_velocity(m, d)
+    sensor_vel(m, d)
+    energy_after_velocity(m, d)
+    fwd_actuation(m, d)
+    fwd_acceleration(m, d)
+    fwd_constraint(m, d)
+    d.flg_rnepost[0] = False
+    sensor_acc(m, d)
+
+
+@stage
+def forward_without_sensors(m, d):
+    """Forward dynamics with sensors skipped, for the substeps of integrators. MuJoCo's mj_forwardSkip."""
+    fwd_position(m, d)
     energy_after_position(m, d)
     fwd_velocity(m, d)
     energy_after_velocity(m, d)
     fwd_actuation(m, d)
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
-    d.flg_rnepost[0] = False
 
 
 @function(k=int, share="1")
@@ -122,7 +143,7 @@ def rk4(m, d):
     for k in range(1, 4):
         share = 1.0 if k == 3 else 0.5
         rk4_move(m, d, k, share)
-        forward(m, d)
+        forward_without_sensors(m, d)
         rk4_record(m, d, k, share)
     rk4_finish(m, d)
 
@@ -142,7 +163,10 @@ def integrate(m, d):
 
 @stage
 def inverse_acceleration(m, d):
-    """Joint forces that explain qacc, after the position and velocity stages: qfrc_inverse. Part of MuJoCo's mj_inverse."""
+    """Joint forces that explain qacc, after the position and velocity stages: qfrc_inverse. Part of MuJoCo's mj_inverse.
+
+    With discrete inverse dynamics qacc is left as that of continuous time, for the sensors, until `restore_acceleration`.
+    """
     for i in range(m.nv):
         d.saved_acc[i] = d.qacc[i]
         d.qfrc_constraint[i] = 0.0
@@ -151,27 +175,47 @@ def inverse_acceleration(m, d):
     multiply(m, d.M, d.qacc, d.qfrc_inverse)
     for i in range(m.nv):
         d.qfrc_inverse[i] += d.qfrc_bias[i] - d.qfrc_passive[i] - d.qfrc_constraint[i]
+
+
+@stage
+def restore_acceleration(m, d):
+    """Put qacc back as the user gave it. The end of MuJoCo's mj_inverse."""
+    for i in range(m.nv):
         d.qacc[i] = d.saved_acc[i]
+
+
+@stage
+def compare_fwd_inv(m, d):
+    """How far forward and inverse dynamics differ: solver_fwdinv. MuJoCo's mj_compareFwdInv: zero without constraints."""
+    d.solver_fwdinv[0] = 0.0
+    d.solver_fwdinv[1] = 0.0
 
 
 @stage
 def inverse(m, d):
     """Inverse dynamics: the joint forces that give qacc: qfrc_inverse. MuJoCo's mj_inverse."""
     fwd_position(m, d)
+    sensor_pos(m, d)
     if m.opt_enableflags & ENERGY and not d.flg_energypos[0]:
         energy_pos(m, d)
     fwd_velocity(m, d)
+    sensor_vel(m, d)
     energy_after_velocity(m, d)
     inverse_acceleration(m, d)
+    d.flg_rnepost[0] = False
+    sensor_acc(m, d)
+    restore_acceleration(m, d)
 
 
 __all__ = [
     "aba",
+    "acceleration_readings",
     "actuator_dynamics",
     "actuator_forces",
     "camlight",
     "com_pos",
     "com_vel",
+    "compare_fwd_inv",
     "crb",
     "discrete_acceleration",
     "energy_after_position",
@@ -182,6 +226,7 @@ __all__ = [
     "factor_m",
     "fluid",
     "forward",
+    "forward_without_sensors",
     "fwd_acceleration",
     "fwd_actuation",
     "fwd_constraint",
@@ -195,6 +240,9 @@ __all__ = [
     "kinematics",
     "make_m",
     "passive",
+    "position_readings",
+    "rangefinders",
+    "restore_acceleration",
     "rk4",
     "rk4_begin",
     "rk4_end",
@@ -203,10 +251,16 @@ __all__ = [
     "rne_bias",
     "rne_inverse",
     "rne_post_constraint",
+    "sensor_acc",
+    "sensor_history",
+    "sensor_pos",
+    "sensor_vel",
     "smooth_derivative",
+    "subtree_vel",
     "tendon",
     "tendon_bias",
     "tendon_path",
     "tendon_velocity",
     "transmission",
+    "velocity_readings",
 ]

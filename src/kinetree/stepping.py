@@ -23,6 +23,7 @@ from .kernel.ops import absolute, not_
 from .kernel.stage import check_arguments, plain
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
+from .sensor.delivery import cut_off_user_sensors
 from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, SensorType, Stage, WarningType
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
-NO_AUTORESET = int(DisableBit.AUTORESET)
+NO_AUTORESET, FWDINV = int(DisableBit.AUTORESET), int(EnableBit.FWDINV)
 BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
 KINDS_OF_WARNING = len(WarningType)
 
@@ -95,6 +96,8 @@ def run_steps(m, d, n):
         if must_reset(m, d, d.qacc, m.nv, BADQACC):
             d.steps_left[0] = k - n
             return 1
+        if m.opt_enableflags & FWDINV:
+            pipeline.compare_fwd_inv(m, d)
         integrate(m, d)
     return any_new_warning(d)
 
@@ -147,9 +150,8 @@ def _get_ready(model: Model) -> None:
 
 def not_computed(model: Model) -> list[str]:
     """What a model asks for that `step` leaves out so far."""
-    sensors = (model.sensor_type != SensorType.USER).any() and not model.opt.disableflags & DisableBit.SENSOR
     sleep = model.opt.enableflags & EnableBit.SLEEP
-    return constraints_ignored(model) + ["sensors"] * bool(sensors) + ["sleep"] * bool(sleep)
+    return constraints_ignored(model) + ["sleep"] * bool(sleep)
 
 
 def constraints_ignored(model: Model) -> list[str]:
@@ -174,6 +176,8 @@ def _go_on(model: Model, data: Data) -> None:
         _reset_keeping_warnings(data)
         if left < 0:
             forward_stage(model, data)
+            if model.opt.enableflags & EnableBit.FWDINV:
+                pipeline.compare_fwd_inv(model, data)
             integrate(model, data)
             left = -left - 1
         left = _report(model, data) if left and _enter(run_steps, model, data, left) else 0
@@ -297,11 +301,20 @@ def _forward_acceleration(model: Model, data: Data, skip_sensors: bool = False) 
     _sense(model, data, Stage.ACC, skip_sensors)
 
 
+SENSOR_STAGES = {Stage.POS: pipeline.sensor_pos, Stage.VEL: pipeline.sensor_vel, Stage.ACC: pipeline.sensor_acc}
+
+
 def _sense(model: Model, data: Data, stage: Stage, skip: bool) -> None:
-    """The user's sensors of a stage, through the callback; kinetree's own come later."""
-    if model.callbacks.sensor and not skip and not model.opt.disableflags & DisableBit.SENSOR:
-        if ((model.sensor_type == SensorType.USER) & (model.sensor_needstage == stage)).any():
-            _call("sensor", model.callbacks.sensor, model, data, stage)
+    """The sensors of a stage, then the user's own through the callback."""
+    if skip:
+        return
+    if stage == Stage.ACC:
+        data._arrays["flg_rnepost"][0] = False
+    SENSOR_STAGES[stage](model, data)
+    users = (model.sensor_type == SensorType.USER) & (model.sensor_needstage == stage)
+    if model.callbacks.sensor and users.any() and not model.opt.disableflags & DisableBit.SENSOR:
+        _call("sensor", model.callbacks.sensor, model, data, stage)
+        cut_off_user_sensors(model, data, stage)
 
 
 def _actuate(model: Model, data: Data) -> None:
@@ -351,7 +364,7 @@ def _finish_step(model: Model, data: Data) -> None:
     if _check(model, data, "qacc"):
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
-        compare_fwd_inv(model, data)
+        pipeline.compare_fwd_inv(model, data)
     if model.opt.integrator == Integrator.RK4 and model.callbacks.any:
         pipeline.rk4_begin(model, data)
         for k, share in ((1, 0.5), (2, 0.5), (3, 1.0)):
@@ -384,7 +397,7 @@ def step2(model: Model, data: Data) -> None:
     if _check(model, data, "qacc"):
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
-        compare_fwd_inv(model, data)
+        pipeline.compare_fwd_inv(model, data)
     if model.opt.integrator == Integrator.RK4:
         pipeline.euler(model, data)
     else:
@@ -419,11 +432,11 @@ def inverse_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
             pipeline.energy_after_position(model, data)
     if skip < Stage.VEL:
         _forward_velocity(model, data, skip_sensors)
+    bias = data.qfrc_bias.copy()
+    if skip >= Stage.VEL:  # as in MuJoCo a new qvel counts in the bias, and in nothing else
+        pipeline.rne_bias(model, data)
+        pipeline.tendon_bias(model, data)
     pipeline.inverse_acceleration(model, data)
+    data._arrays["qfrc_bias"][:] = bias
     _sense(model, data, Stage.ACC, skip_sensors)
-
-
-def compare_fwd_inv(model: Model, data: Data) -> None:
-    """How far forward and inverse dynamics differ: solver_fwdinv. MuJoCo's mj_compareFwdInv: zero without constraints."""
-    check_arguments("compare_fwd_inv", model, data)
-    data.solver_fwdinv[:] = 0.0
+    pipeline.restore_acceleration(model, data)

@@ -131,7 +131,7 @@ READ_ONLY = [
     Case("one of the sizes", lambda w: w.model.sizes.__setitem__("nq", 5), AttributeError, "__setitem__"),
     Case("address of the table", put("model.address", 0), AttributeError, "model.address is read-only"),
     Case("opt itself", put("model.opt", None), AttributeError, "model.opt is read-only"),
-    Case("colours", lambda w: w.model.geom_rgba.__setitem__(0, 1), ValueError, "read-only"),
+    Case("colours", lambda w: w.model.site_rgba.__setitem__(0, 1), ValueError, "read-only"),
     Case("method", put("model.body", 1), AttributeError, "model.body is read-only"),
     Case("sleep list", put("data.body_awake_ind", 0), AttributeError,
          "data.body_awake_ind is read-only: it is set by 'update_sleep'"),

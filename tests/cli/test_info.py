@@ -37,7 +37,7 @@ def test_tree_joints_and_ranges(kinetree):
         "tendonpos",
         "Sensors (not computed yet)",
         "options that are not default: timestep 0.001, integrator implicitfast",
-        "not computed yet: limits, sensors",
+        "not computed yet: limits",
     ):
         assert part in out, part
     lines = out.splitlines()

@@ -20,9 +20,11 @@ from tests.trees import random_tree
 MODELS = dict(corpora.own_models())
 JOINTS = MODELS["tests/models/joints.xml"]
 # Between them, no compared field is empty.
-EVERYTHING = ("cameras", "frames", "tendons", "servos")
+EVERYTHING = ("cameras", "frames", "tendons", "servos", "passive", "sensors")
 # Where a field that is not compared as it is stored is kept.
 STORED = {"M x = y": "qLDiagInv"}
+# Rows that are left out of the comparison.
+SKIPPED_ROWS = {"cfrc_int": 1}
 # A change of the first must show in the second too, which is computed from it.
 FOLLOWING = {"M": {"M x = y"}, "ten_wrapnum": {"wrap_xpos"}}
 # Their last numbers may be unused.
@@ -67,7 +69,7 @@ def test_a_perturbed_field_is_found(layer, field):
         assert part in text
     [(index, whole)] = moved
     if failure.index is not None and len(failure.index) == len(index) and field.name not in STORED:
-        assert failure.index == index
+        assert failure.index == (index[0] - SKIPPED_ROWS.get(field.name, 0), *index[1:])
     if not whole and field.name not in STORED:
         assert failure.error == pytest.approx(10 * layer.tolerance, rel=0.1)
 

@@ -112,9 +112,9 @@ def test_stamp_covers_callees_and_handles():
     assert describe(inner)[0] in digests
     other = Handle()
     other.name = "another"
-    assert stamp(outer, Handle()) == stamp(outer, Handle())
-    assert stamp(outer, Handle()) != stamp(outer, other)
-    assert stamp(outer, Handle()) != stamp(inner, Handle())
+    assert stamp(outer, None, Handle()) == stamp(outer, None, Handle())
+    assert stamp(outer, None, Handle()) != stamp(outer, None, other)
+    assert stamp(outer, None, Handle()) != stamp(inner, None, Handle())
 
 
 def test_folder_falls_back_when_it_cannot_be_written(tmp_path, monkeypatch):

@@ -11,10 +11,10 @@ import pytest
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import LaneData
-from kinetree.kernel import STAGES, compiled, float_machine, kernel, machine, stage
+from kinetree.kernel import STAGES, float_machine, machine, stage
 
 
-@kernel(scalar=True)
+@stage(scalar=True)
 def first_root(m, d):
     """Branches on a value: Newton's iteration for a square root, a different count in each world."""
     x = d.qpos[0]
@@ -33,7 +33,7 @@ def test_scalar_kernels_run_lane_by_lane(dtype):
     lanes = LaneData(model, 8, dtype)
     values = np.array([0.25, 1.0, 2.0, 3.0, 50.0, 1e3, 1e4, 0.01])
     lanes.qpos[0] = values
-    compiled(first_root, lanes.machine)(model.address, lanes.address)
+    lanes.run(first_root)
     np.testing.assert_allclose(lanes.qvel[0], np.sqrt(values), rtol=1e-9)
     assert len(set(lanes.qacc[0])) > 3  # worlds took different counts
 

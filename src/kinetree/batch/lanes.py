@@ -29,11 +29,11 @@ class LaneData:
         self.model, self.sizes, self.width = model, model.sizes, width
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
         self.buffer, self.arrays = allocate(DATA_FIELDS, model.sizes, width, dtype)
-        self._views = np.zeros(width, np.int64)
+        self._views = np.zeros(width + 1, np.int64)  # ends with a zero
         driver = {"stages": self.machine.stages, "views": self._views}
         arrays = {**self.arrays, **driver}
         self._lane_words = [LAYOUT.words(arrays, width, lane) for lane in range(width)]
-        self._views[:] = [words.ctypes.data for words in self._lane_words]
+        self._views[:width] = [words.ctypes.data for words in self._lane_words]
         self.words = LAYOUT.words(arrays, width)
         self.address = self.words.ctypes.data
         start = Data(model)

@@ -118,6 +118,11 @@ def solved_momentum(model: Any, data: Any) -> np.ndarray:
     return kt.mul_m(model, data, kt.solve_m(model, data, y))
 
 
+def tree_forces(model: Any, data: Any, conversion: Callable[[Any, Any, str], np.ndarray] | None = None) -> np.ndarray:
+    """Forces between bodies (nbody - 1, 6), without the world's row, where MuJoCo mixes reference points."""
+    return (data.cfrc_int if conversion is None else conversion(model, data, "cfrc_int"))[1:]
+
+
 # how fields are filled
 
 
@@ -140,6 +145,17 @@ def _steps(model: Any, data: Any) -> None:
 
 def _oracle_steps(model: mujoco.MjModel, data: mujoco.MjData) -> None:
     mujoco.mj_step(model, data, STEPS)
+
+
+@contextmanager
+def unconstrained(model: Any) -> Iterator[None]:
+    """The model without constraints."""
+    disabled = int(model.opt.disableflags)
+    model.opt.disableflags = disabled | int(kt.DisableBit.CONSTRAINT)
+    try:
+        yield
+    finally:
+        model.opt.disableflags = disabled
 
 
 @contextmanager
@@ -233,6 +249,13 @@ LAYERS: tuple[Layer, ...] = (
         setting=smooth,
     ),
     Layer(
+        "momentum",
+        tolerances.MOMENTUM,
+        kt.subtree_vel,
+        mujoco.mj_subtreeVel,
+        plain("subtree_linvel", "subtree_angmom"),
+    ),
+    Layer(
         "acceleration",
         tolerances.ACCELERATION,
         _sequence(kt.fwd_acceleration, _set_acceleration, kt.inverse),
@@ -246,6 +269,19 @@ LAYERS: tuple[Layer, ...] = (
         _sequence(kt.energy_pos, kt.energy_vel),
         _sequence(mujoco.mj_energyPos, mujoco.mj_energyVel),
         plain("energy"),
+    ),
+    Layer(
+        "sensor",
+        tolerances.SENSOR,
+        _sequence(kt.forward, kt.rne_post_constraint),
+        _sequence(mujoco.mj_forward, mujoco.mj_rnePostConstraint),
+        (
+            *converted(convert.body_motion, "cacc"),
+            *converted(convert.body_force, "cfrc_ext"),
+            Field("cfrc_int", tree_forces, lambda model, data: tree_forces(model, data, convert.body_force)),
+            *plain("sensordata"),
+        ),
+        setting=unconstrained,
     ),
     Layer(
         "trajectory",

@@ -107,23 +107,27 @@ def insert_between(ring, a, n, size, t, source, s, between):
 
 
 @kernel
-def insert(ring, a, n, size, t, source, s):
-    """Store `size` numbers of a source from s on as the sample of time t: over one of that time, or over the oldest."""
+def insert(ring, a, n, size, t, source, s, active):
+    """Store `size` numbers of a source from s on as the sample of time t: over one of that time, or over the oldest.
+
+    Worlds that are not active keep their ring as it is.
+    """
     newest = ring[a + 1]
     oldest = where(newest + 1.0 >= n, 0.0, newest + 1.0)
     nearest = absolute(t - ring[a + 2])
     for p in range(1, n):
         nearest = minimum(nearest, absolute(t - ring[a + 2 + p]))
-    known = nearest < MIN_VALUE
-    late = not_(known) & (t > latest(ring, a, n))
-    between = not_(known) & (t > earliest(ring, a, n)) & not_(late)
+    known = active & (nearest < MIN_VALUE)
+    late = active & not_(known) & (t > latest(ring, a, n))
+    between = active & not_(known) & (t > earliest(ring, a, n)) & not_(late)
+    still = between | not_(active)
     for p in range(n):
         time, same = ring[a + 2 + p], absolute(t - ring[a + 2 + p]) < MIN_VALUE
         for i in range(size):
             at = a + 2 + n + p * size + i
-            fresh = where(between, ring[at], where(oldest == p, source[s + i], ring[at]))
+            fresh = where(still, ring[at], where(oldest == p, source[s + i], ring[at]))
             ring[at] = where(known, where(same, source[s + i], ring[at]), fresh)
-        fresh = where(between, time, where(oldest == p, t, time))
+        fresh = where(still, time, where(oldest == p, t, time))
         ring[a + 2 + p] = where(known, time, fresh)
     if needs(between):
         insert_between(ring, a, n, size, t, source, s, between)

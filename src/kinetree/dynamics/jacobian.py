@@ -1,8 +1,8 @@
-"""Jacobians of points and subtrees, velocities of objects, and forces at points.
+"""Jacobians of points and subtrees, and forces at points.
 
 MuJoCo: mj_jac, mj_jacBody, mj_jacBodyCom, mj_jacSite, mj_jacGeom, mj_jacSubtreeCom, mj_jacDot, mj_angmomMat,
-mj_objectVelocity, mj_objectAcceleration, mj_applyFT, mj_local2Global.
-Reads: the position stage (xpos, xipos, cdof, cinert, subtree_com), for rates and velocities also cvel and cdof_dot.
+mj_applyFT, mj_local2Global.
+Reads: the position stage (xpos, xipos, cdof, cinert, subtree_com), for rates also cvel and cdof_dot.
 Jacobians are (3, nv) in world axes: translation [m per unit of qvel] and rotation [rad per unit of qvel].
 """
 
@@ -19,7 +19,6 @@ from ..math.quaternion import get4, mul_quat, to_matrix
 from ..math.spatial import cross_motion, get6, get10, mul_inertia, shift_force, shift_motion
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, sub
 from ..types import JointType
-from .rne_post import rne_post_constraint
 
 if TYPE_CHECKING:
     from ..data import Data
@@ -200,50 +199,3 @@ def local_to_global(model: Model, data: Data, pos: Any, quat: Any, body: str | i
     check_arguments("local_to_global", model, data)
     out = _local_to_global(model, data, pos=pos, quat=quat, body=model.id("body", body))
     return out.xpos, out.xmat
-
-
-def _object_frame(model: Model, data: Data, kind: str, key: str | int) -> tuple[int, np.ndarray, np.ndarray]:
-    """Body, position and axes of an object that has a frame."""
-    if kind in ("body", "xbody"):
-        b = model.id("body", key)
-        return (b, data.xipos[b], data.ximat[b]) if kind == "body" else (b, data.xpos[b], data.xmat[b])
-    prefix = {"geom": "geom", "site": "site", "camera": "cam"}.get(kind)
-    if prefix is None:
-        raise ValueError(f"an object with a frame is a body, xbody, geom, site or camera, not {kind!r}")
-    i = model.id(kind, key)
-    body = int(getattr(model, f"{prefix}_bodyid")[i])
-    return body, getattr(data, f"{prefix}_xpos")[i], getattr(data, f"{prefix}_xmat")[i]
-
-
-def _seen_from(vector: np.ndarray, axes: np.ndarray, local: bool) -> np.ndarray:
-    return (vector.reshape(2, 3) @ axes.reshape(3, 3)).ravel() if local else vector
-
-
-def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
-    """Velocity [rad/s; m/s] of an object at its own position, in world axes or its own. MuJoCo's mj_objectVelocity.
-
-    kind: "body" (its inertial frame), "xbody" (its own frame), "geom", "site" or "camera".
-    """
-    check_arguments("object_velocity", model, data)
-    body, pos, axes = _object_frame(model, data, kind, key)
-    if model.body_dofnum[model.body_weldid[body]] == 0:
-        return np.zeros(6)
-    v = data.cvel[body].copy()
-    v[3:] += np.cross(v[:3], pos - data.xpos[body])
-    return _seen_from(v, axes, local)
-
-
-def object_acceleration(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
-    """Acceleration [rad/s^2; m/s^2] of an object, gravity included as upward. MuJoCo's mj_objectAcceleration.
-
-    Reads cacc; where it is not up to date with `forward`, `rne_post_constraint` runs first.
-    """
-    check_arguments("object_acceleration", model, data)
-    if not data.flg_rnepost:
-        rne_post_constraint(model, data)
-    body, pos, axes = _object_frame(model, data, kind, key)
-    arm = pos - data.xpos[body]
-    v, a = data.cvel[body].copy(), data.cacc[body].copy()
-    v[3:] += np.cross(v[:3], arm)
-    a[3:] += np.cross(a[:3], arm) + np.cross(v[:3], v[3:])
-    return _seen_from(a, axes, local)

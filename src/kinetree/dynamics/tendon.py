@@ -80,6 +80,24 @@ def add_span(m, d, t, site0, w, site1, share):
 
 
 @kernel
+def is_span(m, w):
+    """Whether the path runs on from object w, a site: not at a pulley, nor just before one."""
+    return m.wrap_type[w] != PULLEY and m.wrap_type[w + 1] != PULLEY
+
+
+@kernel
+def object_after(m, w):
+    """Where a walk along a path goes on from object w: with the next site, geoms being part of the span before it."""
+    return w + 1 if not is_span(m, w) or m.wrap_type[w + 1] == SITE else w + 2
+
+
+@kernel
+def share_at(m, w, share):
+    """What a branch of the path counts: a pulley at object w divides it."""
+    return 1.0 / m.wrap_prm[w] if m.wrap_type[w] == PULLEY else share
+
+
+@kernel
 def spatial_tendon(m, d, t):
     """Length and Jacobian of a path through sites and past geoms, each branch divided by its pulley's divisor."""
     for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
@@ -87,15 +105,10 @@ def spatial_tendon(m, d, t):
     length, share = 0.0, 1.0
     w, last = m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t] - 1
     while w < last:
-        if m.wrap_type[w] == PULLEY:
-            share = 1.0 / m.wrap_prm[w]
-            w += 1
-        elif m.wrap_type[w + 1] == PULLEY:
-            w += 1
-        else:
-            following = w + 1 if m.wrap_type[w + 1] == SITE else w + 2
+        share, following = share_at(m, w, share), object_after(m, w)
+        if is_span(m, w):
             length += add_span(m, d, t, m.wrap_objid[w], w + 1, m.wrap_objid[following], share)
-            w = following
+        w = following
     d.ten_length[t] = length
 
 

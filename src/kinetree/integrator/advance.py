@@ -7,6 +7,15 @@ from ..dynamics.activation import advance_activations, advance_history
 from ..dynamics.configuration import move_position
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
+from ..sensor.delivery import sensor_history
+
+
+@kernel
+def advance_histories(m, d):
+    """Histories of controls, then of sensors, take in what holds now."""
+    if m.nhistory > 0:
+        advance_history(m, d)
+        sensor_history(m, d)
 
 
 @kernel
@@ -27,7 +36,7 @@ def finish_step(m, d):
 @kernel
 def advance(m, d, act_dot, qacc):
     """Semi-implicit: positions move with the new velocity."""
-    advance_history(m, d)
+    advance_histories(m, d)
     advance_activations(m, d, act_dot)
     advance_velocity(m, d, qacc)
     move_position(m, d.qpos, d.qvel, m.opt_timestep)

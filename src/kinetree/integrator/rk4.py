@@ -6,14 +6,14 @@ The pipeline calls `rk4_start`, then three times `rk4_move`, the forward pass an
 Reads: qpos, qvel, act, time, qacc, act_dot. Writes: the next state. Scratch: rk_*, step_acc.
 """
 
-from ..dynamics.activation import advance_activations, advance_history
+from ..dynamics.activation import advance_activations
 from ..dynamics.configuration import move_position
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
 from ..kernel.ops import cos, sin, sqrt, where
 from ..math.vec3 import cross, dot
 from ..types import JointType
-from .advance import advance_velocity, finish_step
+from .advance import advance_histories, advance_velocity, finish_step
 
 FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 
@@ -133,7 +133,7 @@ def rk4_finish(m, d):
     for row in range(m.nout):  # states of motors and servos move with the actuator as at the start
         d.actuator_length[row] = d.rk_actuator_length[row]
         d.actuator_velocity[row] = d.rk_actuator_velocity[row]
-    advance_history(m, d)
+    advance_histories(m, d)
     advance_activations(m, d, d.step_act_dot)
     advance_velocity(m, d, d.step_acc)
     move_position(m, d.qpos, d.rk_step, m.opt_timestep)

@@ -30,12 +30,19 @@ TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
     "actuator_biastype": ("actuator", types.BiasType),
     "sensor_type": ("sensor", types.SensorType),
 }
+# Sensors that read constraints, contacts or distances between geoms, none of which exist yet.
+UNREAD_SENSORS = (
+    types.SensorType.JOINTLIMITPOS, types.SensorType.JOINTLIMITVEL, types.SensorType.JOINTLIMITFRC,
+    types.SensorType.TENDONLIMITPOS, types.SensorType.TENDONLIMITVEL, types.SensorType.TENDONLIMITFRC,
+    types.SensorType.TOUCH, types.SensorType.CONTACT, types.SensorType.TACTILE,
+    types.SensorType.GEOMDIST, types.SensorType.GEOMNORMAL, types.SensorType.GEOMFROMTO,
+)  # fmt: skip
 # Members of those enums that no model of ours can have; a signed distance field is named by a check of its own.
 REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.GeomType: tuple(t for t in types.GeomType if t > types.GeomType.SDF),
     types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
     types.TrnType: (types.TrnType.UNDEFINED,),
-    types.SensorType: (types.SensorType.PLUGIN,),
+    types.SensorType: (types.SensorType.PLUGIN, *UNREAD_SENSORS),
     types.Integrator: (types.Integrator.DISCRETE,),
 }
 CHOICES: dict[str, type[IntEnum]] = {
@@ -90,7 +97,12 @@ def _types(mj: mujoco.MjModel) -> Iterator[str]:
             yield f"{name} {enum(value).name.lower()} (option {name})"
 
 
-CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types)
+def _enclosures(mj: mujoco.MjModel) -> Iterator[str]:
+    for i in np.flatnonzero((mj.sensor_type == types.SensorType.INSIDESITE) & (mj.sensor_intprm[:, 0] != 0)):
+        yield f"insidesite with enclosed ({element(mj, 'sensor', int(i))})"
+
+
+CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _enclosures)
 
 
 def unsupported(mj: Any) -> list[str]:

@@ -106,9 +106,12 @@ def reach(kernel):
     return digests, stages
 
 
-def stamp(kernel, *handles):
-    """Digest of everything that determines an entry's machine code, apart from the CPU, which Numba adds."""
-    h = hashlib.sha256(repr((_language(), *(t.name for t in handles))).encode())
+def stamp(kernel, number, *handles):
+    """Digest of everything that determines an entry's machine code, apart from the CPU, which Numba adds.
+
+    number: of the stage, if it is one; it is in the code.
+    """
+    h = hashlib.sha256(repr((_language(), number, *(t.name for t in handles))).encode())
     for digest in reach(kernel)[0]:
         h.update(digest)
     return h.hexdigest()

@@ -13,6 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .cache import is_cached, reach, stamp
+from .decorator import kernel as mark_kernel
 from .machine import lane_view
 from .progress import announce
 
@@ -37,36 +38,55 @@ _DISPATCHERS = {}  # entry point -> dispatcher, which owns the code
 ENTRY = """def {name}({names}):
     return kernel({handles})
 """
+STAGE = """def {name}(m, d):
+    kernel(as_m(m), as_d(d))
+    note_run(as_d(d), {number})
+"""
 LANE_BY_LANE = """def {name}(m, d):
-    views = as_d(d).views
-    for lane in range({width}):
+    views, lane = as_d(d).views, 0
+    while views[lane] != 0:  # a known count would be unrolled into as many copies
         kernel(as_m(m), as_view(views[lane]))
+        lane += 1
+    note_run(as_d(d), {number})
 """
 
 
+@mark_kernel
+def note_run(d, index):
+    """Count the run of a stage and note its place in the order of all runs since the reset."""
+    d.stage_clock[0] += 1
+    d.stage_order[index] = d.stage_clock[0]
+    d.stage_runs[index] += 1
+
+
 @functools.cache
-def compiled(kernel, machine, *arguments, result="void"):
+def compiled(kernel, machine, *arguments, result="void", number=None):
     """`run(model address, data address, ...)` for a machine, with every stage it reaches compiled as well.
 
     arguments: handle types of further arguments, as `function.py` makes them, or int64. result: what the kernel returns.
+    number: of a stage, whose runs are counted.
     """
     for stage in reach(kernel)[1]:
         stage.compile_for(machine)
     handles = [machine.model_type, machine.data_type, *arguments]
     names = ["m", "d", *(f"a{i}" for i in range(len(arguments)))]
-    scope = {"kernel": kernel, **{f"as_{n}": _caster(t) for n, t in zip(names, handles, strict=True)}}
-    text, lanes = ENTRY, machine.width is not None and machine.width > 1
+    scope = {
+        "kernel": kernel,
+        "note_run": note_run,
+        **{f"as_{n}": _caster(t) for n, t in zip(names, handles, strict=True)},
+    }
+    text, lanes = ENTRY if number is None else STAGE, machine.width is not None and machine.width > 1
     if kernel.scalar_only and lanes:
-        if arguments:
-            raise TypeError(f"{kernel.__name__} branches on values and takes arguments: it cannot run on lanes")
+        if arguments or number is None:
+            raise TypeError(f"{kernel.__name__} branches on values and is no stage: it cannot run on lanes")
         view = lane_view(machine.dtype.name, machine.width)
         scope["as_view"] = _caster(view.data_type)
         text, handles = LANE_BY_LANE, [*handles, view.data_type]
-    mark = stamp(kernel, *handles)
+    mark = stamp(kernel, number, *handles)
     # Cached code is found by its symbol: without the mark, two machines loaded from the cache would share a name.
     name = f"{kernel.py_func.__name__}_{mark[:16]}"
     casts = ", ".join(f"as_{n}({n})" for n in names)
-    source = text.format(name=name, names=", ".join(names), handles=casts, width=machine.width)
+    source = text.format(name=name, names=", ".join(names), handles=casts, number=number)
     exec(compile(source, "<kinetree>", "exec"), scope)
     run = scope[name]
     run.__module__ = __name__

@@ -16,7 +16,7 @@ from numba.core.typing.templates import infer, infer_global, make_intrinsic_temp
 from ..data import FLOAT_STAGES, Data
 from ..model import Model
 from .decorator import JIT, kernel
-from .entry import c_address, compiled
+from .entry import c_address, compiled, note_run
 from .machine import float_machine
 
 I64 = ir.IntType(64)
@@ -39,10 +39,11 @@ def stage(function=None, *, scalar=False):
         except (AttributeError, TypeError):  # the first call, a record, or a wrong argument
             pass
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
-            return plain(inner)(model, data)
+            plain(inner)(model, data)
+            return plain(note_run)(data, call.stage_index)
         check_arguments(call.__name__, model, data)
         if not JIT:
-            return plain(inner)(model.record(), data.record())
+            return call(model.record(), data.record())
         run = call.compile_for(float_machine())
         return run(model.address, data.address)
 
@@ -80,7 +81,7 @@ def _register(call):
 
 def _compile_for(call, machine):
     """Machine code of a stage, entered in the machine's table; returns `run(model address, data address)`."""
-    run = compiled(call.kernel, machine)
+    run = compiled(call.kernel, machine, number=call.stage_index)
     machine.stages[call.stage_index] = c_address(run)
     return run
 

@@ -23,7 +23,7 @@ def geoms(m: Any) -> Iterator[str]:
 def hfields(m: Any) -> Iterator[str]:
     """Grids lie one behind the other."""
     for name in ("hfield_nrow", "hfield_ncol"):
-        yield from outside(name, getattr(m, name), 1, m.nhfielddata + 1)
+        yield from outside(name, getattr(m, name), 2, m.nhfielddata + 1)
     samples = m.hfield_nrow.astype(np.int64) * m.hfield_ncol
     if samples.sum() != m.nhfielddata:
         yield f"hfield_nrow and hfield_ncol ask for {samples.sum()} samples, but nhfielddata is {m.nhfielddata}"

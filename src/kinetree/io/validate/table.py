@@ -50,6 +50,7 @@ REFERENCES: dict[str, tuple[int, str]] = {
     "body_treeid": (-1, "ntree"),
     "tree_bodyadr": (0, "nbody"),
     "jnt_actuatorid": (-2, "nactuator"),
+    "geom_matid": (-1, "nmat"),
     "site_bodyid": (0, "nbody"),
     "site_dataid": (-1, "nmesh"),
     "cam_bodyid": (0, "nbody"),

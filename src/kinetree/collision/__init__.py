@@ -1,0 +1,1 @@
+"""Geometry of shapes that meet: rays against geoms."""

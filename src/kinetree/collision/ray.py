@@ -1,0 +1,236 @@
+"""Rays: the nearest surface that a ray meets, how far away it is, and its normal there.
+
+MuJoCo: mj_ray, mj_multiRay. Reads: geom_xpos, geom_xmat of the position stage; sizes, groups and colours of the model.
+`RAY` has a kernel for each shape. A ray passes through geoms whose own colour, or material if they have one, is fully
+transparent.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..fields import REAL, Field
+from ..kernel import JIT, compiled, float_machine, kernel
+from ..kernel.dispatch import dispatch
+from ..kernel.machine import handle_type
+from ..kernel.ops import maximum, minimum, zero
+from ..kernel.stage import check_arguments, plain
+from ..layout import Layout, checked
+from ..math.quaternion import MIN_VALUE
+from ..math.vec3 import add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, scale, sub
+from ..types import GeomType
+from .ray_hfield import ray_hfield
+from .ray_mesh import ray_mesh
+from .ray_shapes import nearer, ray_box, ray_capsule, ray_cylinder, ray_ellipsoid, ray_nothing, ray_plane, ray_sphere
+
+if TYPE_CHECKING:
+    from ..data import Data
+    from ..model import Model
+
+RAY = {
+    GeomType.PLANE: ray_plane,
+    GeomType.HFIELD: ray_hfield,
+    GeomType.SPHERE: ray_sphere,
+    GeomType.CAPSULE: ray_capsule,
+    GeomType.ELLIPSOID: ray_ellipsoid,
+    GeomType.CYLINDER: ray_cylinder,
+    GeomType.BOX: ray_box,
+    GeomType.MESH: ray_mesh,
+}
+PLANE = int(GeomType.PLANE)
+GROUPS = 6  # MuJoCo's mjNGROUP
+ALL_GROUPS = (1 << GROUPS) - 1
+NOBODY = -1  # the body to leave out, if none is
+MARGIN = 1.0 + 1e-6  # by which the balls around geoms are taken larger: they touch what they hold
+
+ray_geom = dispatch(RAY, "m, g, p, v", ray_nothing)
+
+
+@kernel(scalar=True)
+def is_seen(m, g, groups, static, exclude):
+    """Whether rays meet geom g: visible, in one of the groups (bits), not of the excluded body, static only if wanted."""
+    material, body = m.geom_matid[g], m.geom_bodyid[g]
+    alpha = m.geom_rgba[g, 3] if material < 0 else m.mat_rgba[material, 3]
+    group = minimum(maximum(m.geom_group[g], 0), GROUPS - 1)
+    wanted = static != 0 or m.body_weldid[body] != 0
+    return body != exclude and alpha != 0.0 and wanted and (groups >> group) & 1 != 0
+
+
+@kernel(scalar=True)
+def is_beyond(m, d, g, point, cutoff):
+    """Whether geom g, or the ball around it, is farther from a point than the cutoff; a plane reaches everywhere."""
+    arm = sub(point, get3(d.geom_xpos, g))
+    if m.geom_type[g] == PLANE:
+        return mul_mat_t_vec(get9(d.geom_xmat, g), arm)[2] > cutoff
+    return norm(arm) > cutoff + m.geom_rbound[g]
+
+
+@kernel(scalar=True)
+def may_meet(m, g, centre, direction, best):
+    """Whether a ray can meet geom g before `best`, judged by the ball around it, whose centre is given from the start on."""
+    r = MARGIN * m.geom_rbound[g]
+    x = dot(centre, direction)
+    aside = add_scaled(centre, direction, -x)
+    near = (dot(aside, aside) <= r * r) & (x >= -r) & ((best < 0.0) | (x - r <= best))
+    return near | (m.geom_type[g] == PLANE)
+
+
+@kernel(scalar=True)
+def nearest(m, d, point, direction, groups, static, exclude, cutoff):
+    """The first geom on a ray of unit direction: distance [m], id, outward unit normal; -1, -1, 0 if there is none.
+
+    Of the geoms those that `is_seen` are met, and none of those farther than a cutoff, unless that is negative.
+    """
+    none = zero(point[0])
+    best, geom, normal = none - 1.0, -1, (none, none, none)
+    for g in range(m.ngeom):
+        centre = sub(get3(d.geom_xpos, g), point)
+        if may_meet(m, g, centre, direction, best) and is_seen(m, g, groups, static, exclude):
+            if cutoff < 0.0 or not is_beyond(m, d, g, point, cutoff):
+                axes = get9(d.geom_xmat, g)
+                p, v = scale(mul_mat_t_vec(axes, centre), -1.0), mul_mat_t_vec(axes, direction)
+                x, n = ray_geom(m.geom_type[g], m, g, p, v)
+                if nearer(best, x):
+                    best, geom, normal = x, g, n
+    if geom >= 0:
+        normal = mul_mat_vec(get9(d.geom_xmat, geom), scale(normal, 1.0 / norm(normal)))
+    return best, geom, normal
+
+
+# from Python
+
+COLUMNS = 8  # of a row of `rays`: unit direction, then distance, geom, normal
+_REALS = ("x", "y", "z", "cutoff")  # the first three are the point where the rays begin
+_INTEGERS = ("groups", "static", "exclude")
+_ARGUMENTS = Layout(
+    "rays",
+    {"rays": Field("rays", f"nray {COLUMNS}", REAL, "mixed", "directions and results")},
+    {**dict.fromkeys(_REALS, "float64"), **dict.fromkeys(("nray", *_INTEGERS), "int64")},
+)
+
+
+@kernel(scalar=True)
+def cast(m, d, a):
+    """Fill the results in all rows of `rays`."""
+    for i in range(a.nray):
+        x, geom, n = nearest(m, d, (a.x, a.y, a.z), get3(a.rays, i), a.groups, a.static, a.exclude, a.cutoff)
+        a.rays[i, 3] = x
+        a.rays[i, 4] = geom
+        for k in range(3):
+            a.rays[i, 5 + k] = n[k]
+
+
+@functools.cache
+def _entry() -> Any:
+    return compiled(cast, float_machine(), handle_type(_ARGUMENTS))
+
+
+def _run(model: Model, data: Data, rays: np.ndarray, reals: Sequence[float], integers: Sequence[int]) -> None:
+    if not JIT:
+        constants = dict(zip((*_REALS, "nray", *_INTEGERS), (*reals, len(rays), *integers), strict=True))
+        return plain(cast)(model.record(), data.record(), SimpleNamespace(rays=rays, **constants))
+    words = _ARGUMENTS.words({"rays": rays})
+    words.view(np.float64)[: len(reals)] = reals
+    words[len(reals) : len(_ARGUMENTS.constants)] = (len(rays), *integers)
+    return _entry()(model.address, data.address, words.ctypes.data)
+
+
+def ray(
+    model: Model,
+    data: Data,
+    point: Any,
+    direction: Any,
+    groups: Any = None,
+    static: bool = True,
+    exclude: str | int | None = None,
+) -> tuple[float, int, np.ndarray]:
+    """The first geom on the ray from a point [m] in a direction: distance, id, outward normal. MuJoCo's mj_ray.
+
+    The distance counts in lengths of the direction: the surface is met at point + distance * direction, from outside or
+    from inside. Where nothing is met, it is -1, the id -1 and the normal zero.
+    groups: six flags, which groups of geoms to meet; None for all. static: whether to meet geoms that cannot move.
+    exclude: a body, by name or id, whose geoms are not met.
+    Geoms are where the last position stage (`kinematics`, `forward`, ...) has put them.
+    """
+    check_arguments("ray", model, data)
+    chosen = _chosen("ray", model, groups, static, exclude)
+    x, y, z = _vector("ray: direction", direction)
+    length = math.hypot(x, y, z)
+    if length < MIN_VALUE:
+        raise ValueError(f"ray: direction {[x, y, z]} has no length")
+    rays = np.array([[x / length, y / length, z / length, 0.0, 0.0, 0.0, 0.0, 0.0]])
+    _run(model, data, rays, (*_vector("ray: point", point), -1.0), chosen)
+    distance, geom = rays[0, 3:5].tolist()
+    return distance / length if geom >= 0 else -1.0, int(geom), rays[0, 5:].copy()
+
+
+def multi_ray(
+    model: Model,
+    data: Data,
+    point: Any,
+    directions: Any,
+    groups: Any = None,
+    static: bool = True,
+    exclude: str | int | None = None,
+    cutoff: float | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first geom on each of several rays from one point: distances (n), ids (n), normals (n, 3). MuJoCo's mj_multiRay.
+
+    directions: (n, 3). cutoff [m]: geoms of which no part is that near to the point are not met, judged by the balls around
+    them, a plane by its distance. The rest is as in `ray`.
+    """
+    check_arguments("multi_ray", model, data)
+    chosen = _chosen("multi_ray", model, groups, static, exclude)
+    start = _vector("multi_ray: point", point)
+    directions = _rows("multi_ray: directions", directions)
+    lengths = np.hypot(np.hypot(directions[:, 0], directions[:, 1]), directions[:, 2])
+    if (lengths < MIN_VALUE).any():
+        row = int(np.argmax(lengths < MIN_VALUE))
+        raise ValueError(f"multi_ray: directions[{row}] is {directions[row].tolist()}, which has no length")
+    if cutoff is not None and checked(cutoff, (), REAL, "multi_ray: cutoff") < 0.0:
+        raise ValueError(f"multi_ray: cutoff must not be negative, got {cutoff}")
+    rays = np.zeros((len(directions), COLUMNS))
+    rays[:, :3] = directions / lengths[:, None]
+    _run(model, data, rays, (*start, -1.0 if cutoff is None else float(cutoff)), chosen)
+    geoms = rays[:, 4].astype(int)
+    return np.where(geoms >= 0, rays[:, 3] / lengths, -1.0), geoms, rays[:, 5:].copy()
+
+
+def _vector(where: str, value: Any) -> list[float]:
+    """Three finite numbers."""
+    if isinstance(value, np.ndarray) and value.dtype == REAL and value.shape == (3,):  # nothing to convert: fast
+        numbers = value.tolist()
+        if math.isfinite(sum(numbers)):
+            return numbers
+    a = checked(value, (3,), REAL, where)
+    if not a.ndim:
+        raise ValueError(f"{where}: expected shape (3,), got {value!r}")
+    return a.tolist()
+
+
+def _rows(where: str, value: Any) -> np.ndarray:
+    """Rows of three finite numbers."""
+    try:
+        count = len(value)
+    except TypeError:
+        raise ValueError(f"{where}: expected shape (n, 3), got {value!r}") from None
+    return checked(value, (count, 3), REAL, where)
+
+
+def _chosen(name: str, model: Model, groups: Any, static: Any, exclude: Any) -> tuple[int, int, int]:
+    """Which geoms to meet, as `is_seen` takes it."""
+    bits = ALL_GROUPS
+    if groups is not None:
+        if np.shape(groups) != (GROUPS,):
+            raise ValueError(f"{name}: groups: expected {GROUPS} flags, got shape {np.shape(groups)}")
+        flags = checked(groups, (GROUPS,), "bool", f"{name}: groups")
+        bits = sum(1 << k for k in range(GROUPS) if flags[k])
+    if static is not True:
+        static = checked(static, (), "bool", f"{name}: static")
+    return bits, int(static), NOBODY if exclude is None else model.id("body", exclude)

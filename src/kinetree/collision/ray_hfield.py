@@ -1,0 +1,110 @@
+"""Rays against height fields, in the frame of the geom.
+
+MuJoCo: mj_rayHfield, which tries all cells in the rectangle around the ray's shadow; here only those in the shadow are.
+A height field is a box below z = 0 and a block above it whose top is made of two triangles per cell of the grid.
+"""
+
+from ..kernel import kernel
+from ..kernel.ops import maximum, minimum, where, zero
+from ..math.vec3 import add_scaled
+from .ray_mesh import APPROACH, ray_triangle
+from .ray_shapes import box_crossings, box_surface, face_normal, nearer, slab
+
+PAD = 1e-6
+"""Share of a cell by which it is taken larger, so that a ray along a line of the grid meets the cells on both sides."""
+
+
+@kernel(scalar=True)
+def cell(x, count):
+    """The cell of a row of cells that x, counted in cells, lies in; the first or the last if it lies outside."""
+    low, high = 0, count
+    while high - low > 1:  # halving, not rounding: an integer cannot be made of a scalar on every machine
+        middle = (low + high) // 2
+        if x >= middle:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel(scalar=True)
+def elevation(m, h, row, col):
+    """Sample of a height field, from 0 to 1."""
+    return m.hfield_data[m.hfield_adr[h] + row * m.hfield_ncol[h] + col]
+
+
+@kernel(scalar=True)
+def spacing(m, h):
+    """Size of a cell in x and y."""
+    return 2.0 * m.hfield_size[h, 0] / (m.hfield_ncol[h] - 1), 2.0 * m.hfield_size[h, 1] / (m.hfield_nrow[h] - 1)
+
+
+@kernel(scalar=True)
+def grid_point(m, h, row, col, p):
+    """From a point to a point of the surface."""
+    dx, dy = spacing(m, h)
+    return (
+        col * dx - m.hfield_size[h, 0] - p[0],
+        row * dy - m.hfield_size[h, 1] - p[1],
+        elevation(m, h, row, col) * m.hfield_size[h, 2] - p[2],
+    )
+
+
+@kernel(scalar=True)
+def ray_surface(m, h, p, v, length):
+    """The nearest triangle of the surface over a stretch of the ray, or -1, and its normal."""
+    dx, dy = spacing(m, h)
+    cols, rows = m.hfield_ncol[h] - 1, m.hfield_nrow[h] - 1
+    x0, vx = (p[0] + m.hfield_size[h, 0]) / dx, v[0] / dx  # counted in cells
+    y0, vy = (p[1] + m.hfield_size[h, 1]) / dy, v[1] / dy
+    y1 = y0 + length * vy
+    best, normal = zero(x0) - 1.0, p
+    for r in range(cell(minimum(y0, y1) - PAD, rows), cell(maximum(y0, y1) + PAD, rows) + 1):
+        begin, end = slab(y0 - (r + 0.5), vy, 0.5 + PAD)  # the stretch over this row
+        a, b = x0 + maximum(begin, 0.0) * vx, x0 + minimum(end, length) * vx
+        for c in range(cell(minimum(a, b) - PAD, cols), cell(maximum(a, b) + PAD, cols) + 1):
+            near, far = grid_point(m, h, r, c, p), grid_point(m, h, r + 1, c + 1, p)
+            for half in range(2):  # below and above the diagonal
+                middle = grid_point(m, h, r + half, c + 1 - half, p)
+                x, n = ray_triangle(v, near, middle, far)
+                if nearer(best, x):
+                    s = 1.0 - 2.0 * half
+                    best, normal = x, (s * n[0], s * n[1], s * n[2])  # upward
+    return best, normal
+
+
+@kernel(scalar=True)
+def below_rim(m, h, p, v, x, axis, high):
+    """Whether the ray at x, on a side of the block, is below the rim of the surface there."""
+    other = 1 - axis
+    count = m.hfield_nrow[h] if other == 1 else m.hfield_ncol[h]
+    y = (p[other] + x * v[other] + m.hfield_size[h, other]) / spacing(m, h)[other]
+    k = cell(y, count - 1)
+    end = (m.hfield_ncol[h] if axis == 0 else m.hfield_nrow[h]) - 1 if high else 0
+    if axis == 0:
+        a, b = elevation(m, h, k, end), elevation(m, h, k + 1, end)
+    else:
+        a, b = elevation(m, h, end, k), elevation(m, h, end, k + 1)
+    return p[2] + x * v[2] < (a * (k + 1 - y) + b * (y - k)) * m.hfield_size[h, 2]
+
+
+@kernel(scalar=True)
+def ray_hfield(m, g, p, v):
+    """A height field: its base, its surface and its four sides."""
+    h = m.geom_dataid[g]
+    sx, sy, top, base = m.hfield_size[h, 0], m.hfield_size[h, 1], 0.5 * m.hfield_size[h, 2], 0.5 * m.hfield_size[h, 3]
+    best, normal = box_surface((p[0], p[1], p[2] + base), v, (sx, sy, base))
+    enter, first, leave, last = box_crossings((p[0], p[1], p[2] - top), v, (sx, sy, top))
+    if (enter > leave) | (leave < 0.0):
+        return best, normal
+    start = APPROACH * maximum(enter, 0.0)
+    x, n = ray_surface(m, h, add_scaled(p, v, start), v, leave - start)
+    x = where(x < 0.0, x, start + x)
+    if nearer(best, x):
+        best, normal = x, n
+    for k in range(2):
+        x, axis, sign = (enter, first, -1.0) if k == 0 else (leave, last, 1.0)
+        if axis < 2 and nearer(best, x):
+            if below_rim(m, h, p, v, x, axis, sign * v[axis] > 0.0):
+                best, normal = x, face_normal(v, axis, sign)
+    return best, normal

@@ -1,0 +1,67 @@
+"""Velocity and angular momentum of every subtree, about its own centre of mass, in linear time.
+
+MuJoCo: mj_subtreeVel. Reference: Featherstone 2008, sec. 2.10 (momenta add once they are at one point).
+Reads: cvel, xpos, xipos, ximat, subtree_com, subtree_mass, body_mass, body_inertia.
+Writes: subtree_linvel [m/s], subtree_angmom [kg m^2/s about subtree_com], world axes; flg_subtreevel.
+"""
+
+from ..kernel import kernel, stage
+from ..kernel.ops import where
+from ..math.quaternion import MIN_VALUE
+from ..math.spatial import angular, get6, linear, shift_motion
+from ..math.vec3 import add, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub
+
+
+@kernel
+def velocity_of_centre(d, b):
+    """Velocity of a body's centre of mass."""
+    return linear(shift_motion(get6(d.cvel, b), sub(get3(d.xipos, b), get3(d.xpos, b))))
+
+
+@kernel
+def spin(m, d, b):
+    """Angular momentum of a body about its own centre of mass."""
+    axes, inertia = get9(d.ximat, b), get3(m.body_inertia, b)
+    w = mul_mat_t_vec(axes, angular(get6(d.cvel, b)))
+    return mul_mat_vec(axes, (w[0] * inertia[0], w[1] * inertia[1], w[2] * inertia[2]))
+
+
+@kernel
+def to_velocity(d, b, momentum):
+    """Velocity of a subtree's centre of mass; zero where there is no mass."""
+    massless = d.subtree_mass[b] < MIN_VALUE
+    share = where(massless, 0.0, 1.0 / where(massless, 1.0, d.subtree_mass[b]))
+    return scale(momentum, share)
+
+
+@kernel
+def orbit(mass, from_point, to_point, velocity, reference):
+    """Angular momentum about `to_point` of a mass at `from_point`, its velocity counted from that of the reference.
+
+    For one body this is not the change of reference point: it leaves out a term with the reference's velocity. In the sum
+    over a subtree that term vanishes, since masses times arms from the common centre add up to nothing.
+    """
+    return scale(cross(sub(from_point, to_point), sub(velocity, reference)), mass)
+
+
+@stage
+def subtree_vel(m, d):
+    """Velocity of each subtree's centre of mass and angular momentum about it. MuJoCo's mj_subtreeVel."""
+    for b in range(m.nbody):
+        set3(d.subtree_linvel, b, scale(velocity_of_centre(d, b), m.body_mass[b]))
+        set3(d.subtree_angmom, b, spin(m, d, b))
+    for b in range(m.nbody - 1, -1, -1):
+        momentum = get3(d.subtree_linvel, b)
+        if b > 0:
+            p = m.body_parentid[b]
+            set3(d.subtree_linvel, p, add(get3(d.subtree_linvel, p), momentum))
+        set3(d.subtree_linvel, b, to_velocity(d, b, momentum))
+    for b in range(m.nbody - 1, 0, -1):
+        p = m.body_parentid[b]
+        centre, velocity = get3(d.subtree_com, b), get3(d.subtree_linvel, b)
+        own = orbit(m.body_mass[b], get3(d.xipos, b), centre, velocity_of_centre(d, b), velocity)
+        momentum = add(get3(d.subtree_angmom, b), own)
+        set3(d.subtree_angmom, b, momentum)
+        moved = orbit(d.subtree_mass[b], centre, get3(d.subtree_com, p), velocity, get3(d.subtree_linvel, p))
+        set3(d.subtree_angmom, p, add(add(get3(d.subtree_angmom, p), momentum), moved))
+    d.flg_subtreevel[0] = True

@@ -1,0 +1,80 @@
+"""Forces of spatial tendons on the bodies that their paths touch.
+
+MuJoCo: the tendon part of mj_rnePostConstraint. A tendon pulls at both ends of every straight part of its path: springs,
+dampers, actuators, and the inertia of the tendon itself. Fixed tendons couple joints and touch no body.
+Reads: ten_length, ten_velocity, ten_J, qvel, qacc, actuator_force, site_xpos, wrap_touch, wrap_point, xpos.
+"""
+
+from ..kernel import kernel
+from ..kernel.ops import where
+from ..math.spatial import add6, get6, set6, shift_force
+from ..math.vec3 import get3, scale, sub
+from ..types import DisableBit, TendonType, TrnType, WrapType
+from .armature import tendon_armature
+from .damping import resistance, tendon_damping
+from .spring import pull_rate, tendon_displacement, tendon_stiffness
+from .tendon import is_span, object_after, share_at, tendon_dot
+from .wrap import choose3, segment
+
+FIXED, TENDON, SITE = int(TendonType.FIXED), int(TrnType.TENDON), int(WrapType.SITE)
+NO_SPRING, NO_DAMPER = int(DisableBit.SPRING), int(DisableBit.DAMPER)
+
+
+@kernel
+def push(m, d, t):
+    """Force of a tendon along its length: positive lengthens."""
+    force = 0.0 * d.ten_length[t]
+    if m.opt_disableflags & NO_SPRING == 0:
+        x = tendon_displacement(m, d, t)
+        force -= x * pull_rate(tendon_stiffness(m, t), x)
+    if m.opt_disableflags & NO_DAMPER == 0:
+        force -= resistance(tendon_damping(m, t), d.ten_velocity[t])
+    for k in range(m.nactuator):
+        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
+            force += m.actuator_gear[k, 0] * d.actuator_force[m.actuator_outadr[k]]
+    if m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0:
+        rate = tendon_dot(m, d, t)
+        for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
+            rate += d.ten_J[at] * d.qacc[m.ten_J_colind[at]]
+        force -= tendon_armature(m, t) * rate
+    return force
+
+
+@kernel
+def add_force(d, result, b, point, force):
+    """Add a force on a body at a point; the world takes none."""
+    if b > 0:
+        at_point = 0.0, 0.0, 0.0, force[0], force[1], force[2]
+        set6(result, b, add6(get6(result, b), shift_force(at_point, sub(get3(d.xpos, b), point))))
+
+
+@kernel
+def add_span_forces(m, d, result, site0, w, site1, force):
+    """Forces of the path between two sites, past the geom that is object w of all paths unless w is the second site."""
+    start, end = get3(d.site_xpos, site0), get3(d.site_xpos, site1)
+    if m.wrap_type[w] == SITE:
+        u = segment(start, end)[1]
+        v = u
+    else:
+        p, touches = get6(d.wrap_point, w), d.wrap_touch[w] > 0.5
+        first, last = choose3(touches, (p[0], p[1], p[2]), end), choose3(touches, (p[3], p[4], p[5]), start)
+        u, v = segment(start, first)[1], segment(last, end)[1]
+        on_geom, geom_body = where(touches, force, 0.0), m.geom_bodyid[m.wrap_objid[w]]
+        add_force(d, result, geom_body, first, scale(u, on_geom))
+        add_force(d, result, geom_body, last, scale(v, -on_geom))
+    add_force(d, result, m.site_bodyid[site0], start, scale(u, -force))
+    add_force(d, result, m.site_bodyid[site1], end, scale(v, force))
+
+
+@kernel
+def add_tendon_forces(m, d, result):
+    """Add to the wrenches of bodies what spatial tendons do to them."""
+    for t in range(m.ntendon):
+        if m.tendon_type[t] != FIXED:
+            force, share = push(m, d, t), 1.0
+            w, last = m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t] - 1
+            while w < last:
+                share, following = share_at(m, w, share), object_after(m, w)
+                if is_span(m, w):
+                    add_span_forces(m, d, result, m.wrap_objid[w], w + 1, m.wrap_objid[following], share * force)
+                w = following

@@ -1,0 +1,25 @@
+"""Tables of kernels keyed by an enum, turned into one kernel: the closed sets of the physics are written as tables.
+
+`compute = dispatch({SensorType.CLOCK: clock, ...}, "m, d, i")` is a kernel of (kind, m, d, i) that runs the row of its kind.
+"""
+
+import sys
+
+from .decorator import kernel
+
+
+def dispatch(table, arguments, otherwise=None):
+    """A kernel of (kind, arguments) that calls the row of `table` whose key equals kind, else `otherwise` or nothing."""
+    module = sys._getframe(1).f_globals["__name__"]
+    scope = {"__name__": module, "otherwise": otherwise}
+    lines = [f"def chosen(kind, {arguments}):"]
+    for row in table.values():
+        scope[row.__name__] = row
+    for key, row in table.items():
+        lines += [f"    if kind == {int(key)}:", f"        return {row.__name__}({arguments})"]
+    if otherwise is not None:
+        lines.append(f"    return otherwise({arguments})")
+    exec(compile("\n".join(lines), f"<table of {module}>", "exec"), scope)
+    chosen = scope["chosen"]
+    chosen.__qualname__ = "chosen_" + "_".join(str(int(key)) for key in table)
+    return kernel(chosen)

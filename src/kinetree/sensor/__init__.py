@@ -1,0 +1,1 @@
+"""Sensors: a table of small kernels for each stage, and the rules of delivery: cutoff, delay, interval, history."""

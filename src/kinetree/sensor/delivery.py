@@ -1,0 +1,171 @@
+"""What reaches sensordata and when: the three sensor stages, intervals, delays and histories.
+
+MuJoCo: mj_sensorPos, mj_sensorVel, mj_sensorAcc, and the sensors' part of mj_advance. A delayed sensor reads from its history
+and is computed only when that history moves on; one with an interval is computed when it is time and else read.
+Reads: time, history. Writes: sensordata, history; sensor_due, sensor_fresh (scratch).
+"""
+
+from ..dynamics.history import insert, read
+from ..dynamics.rne_post import rne_post_constraint
+from ..dynamics.subtree import subtree_vel
+from ..kernel import function, kernel, stage
+from ..kernel.ops import needs, where
+from ..types import DisableBit, SensorType, Stage
+from .acceleration import acceleration_readings
+from .position import position_readings
+from .rays import rangefinders
+from .reading import cut_off
+from .velocity import velocity_readings
+
+POS, VEL, ACC = int(Stage.POS), int(Stage.VEL), int(Stage.ACC)
+NO_SENSOR, USER, RANGEFINDER = int(DisableBit.SENSOR), int(SensorType.USER), int(SensorType.RANGEFINDER)
+
+
+@kernel
+def is_time(m, d, i):
+    """Whether a sensor with an interval takes a new reading now: a mask over worlds."""
+    return d.history[m.sensor_historyadr[i]] + m.sensor_interval[i, 0] <= d.time[0]
+
+
+@kernel
+def is_due(m, d, i):
+    """Whether a sensor is to be computed in its stage in any world; users compute theirs."""
+    if m.sensor_type[i] == USER:
+        return False
+    if m.sensor_history[i, 0] > 0:
+        if m.sensor_delay[i] > 0.0:
+            return False
+        if m.sensor_interval[i, 0] > 0.0:
+            return needs(is_time(m, d, i))
+    return True
+
+
+@kernel
+def mark_due(m, d, of_stage):
+    """Note which sensors of a stage to compute; whether there are rays among them, or sensors of the user."""
+    rays = users = False
+    for i in range(m.nsensor):
+        d.sensor_due[i] = 0
+        if m.sensor_needstage[i] == of_stage:
+            due = is_due(m, d, i)
+            d.sensor_due[i] = 1 if due else 0
+            rays = rays or (due and m.sensor_type[i] == RANGEFINDER)
+            users = users or m.sensor_type[i] == USER
+    return rays, users
+
+
+@kernel
+def remembered(m, d, i, k):
+    """Number k of a sensor as its history has it at this time, less the delay."""
+    at, n, size = m.sensor_historyadr[i], m.sensor_history[i, 0], m.sensor_dim[i]
+    return read(d.history, at, n, size, k, d.time[0] - m.sensor_delay[i], m.sensor_history[i, 1])
+
+
+@kernel
+def deliver_sensor(m, d, i):
+    """Fresh numbers, or those of the history where the sensor is delayed or waits for its next reading."""
+    a, n = m.sensor_adr[i], m.sensor_history[i, 0]
+    for k in range(m.sensor_dim[i]):
+        if m.sensor_type[i] == USER:
+            d.sensordata[a + k] = 0.0
+        elif n > 0 and m.sensor_delay[i] > 0.0:
+            d.sensordata[a + k] = remembered(m, d, i, k)
+        elif n > 0 and m.sensor_interval[i, 0] > 0.0:
+            d.sensordata[a + k] = where(is_time(m, d, i), d.sensor_fresh[a + k], remembered(m, d, i, k))
+        else:
+            d.sensordata[a + k] = d.sensor_fresh[a + k]
+
+
+@kernel
+def deliver(m, d, of_stage):
+    """Write the sensordata of a stage."""
+    for i in range(m.nsensor):
+        if m.sensor_needstage[i] == of_stage:
+            deliver_sensor(m, d, i)
+
+
+@stage
+def sensor_pos(m, d):
+    """Sensors that depend on positions. MuJoCo's mj_sensorPos."""
+    if m.nsensor > 0 and m.opt_disableflags & NO_SENSOR == 0:
+        rays, _ = mark_due(m, d, POS)
+        if rays:
+            rangefinders(m, d)
+        position_readings(m, d)
+        deliver(m, d, POS)
+
+
+@stage
+def sensor_vel(m, d):
+    """Sensors that depend on velocities; those of the user get the momenta of subtrees. MuJoCo's mj_sensorVel."""
+    if m.nsensor > 0 and m.opt_disableflags & NO_SENSOR == 0:
+        _, users = mark_due(m, d, VEL)
+        if users and not d.flg_subtreevel[0]:
+            subtree_vel(m, d)
+        velocity_readings(m, d)
+        deliver(m, d, VEL)
+
+
+@stage
+def sensor_acc(m, d):
+    """Sensors that depend on accelerations; those of the user get forces between bodies. MuJoCo's mj_sensorAcc."""
+    if m.nsensor > 0 and m.opt_disableflags & NO_SENSOR == 0:
+        _, users = mark_due(m, d, ACC)
+        if users and not d.flg_rnepost[0]:
+            rne_post_constraint(m, d)
+        acceleration_readings(m, d)
+        deliver(m, d, ACC)
+
+
+@kernel
+def mark_for_history(m, d):
+    """Note which delayed sensors are to be computed for their histories; whether there are any, and rays among them."""
+    some = rays = False
+    for i in range(m.nsensor):
+        d.sensor_due[i] = 0
+        if m.sensor_history[i, 0] > 0 and m.sensor_delay[i] > 0.0 and m.sensor_type[i] != USER:
+            if m.sensor_interval[i, 0] <= 0.0 or needs(is_time(m, d, i)):
+                d.sensor_due[i] = 1
+                some, rays = True, rays or m.sensor_type[i] == RANGEFINDER
+    return some, rays
+
+
+@kernel
+def keep(m, d, i, source):
+    """Store a sensor's numbers of this moment; with an interval only when it is time, and the next time is noted."""
+    at, n, size = m.sensor_historyadr[i], m.sensor_history[i, 0], m.sensor_dim[i]
+    ready = d.time[0] == d.time[0]
+    if m.sensor_interval[i, 0] > 0.0:
+        ready = is_time(m, d, i)
+        d.history[at] = where(ready, d.history[at] + m.sensor_interval[i, 0], d.history[at])
+    insert(d.history, at, n, size, d.time[0], source, m.sensor_adr[i], ready)
+
+
+@stage
+def sensor_history(m, d):
+    """Histories of sensors move on, before the state does. Part of MuJoCo's mj_advance."""
+    some, rays = mark_for_history(m, d)
+    if rays:
+        rangefinders(m, d)
+    if some:
+        position_readings(m, d)
+        velocity_readings(m, d)
+        acceleration_readings(m, d)
+    for i in range(m.nsensor):
+        if m.sensor_history[i, 0] > 0:
+            if m.sensor_delay[i] > 0.0 and m.sensor_type[i] != USER:
+                keep(m, d, i, d.sensor_fresh)
+            else:
+                keep(m, d, i, d.sensordata)
+
+
+@function(of_stage=int)
+def _cut_off_user_sensors(m, d, a):
+    for i in range(m.nsensor):
+        if m.sensor_type[i] == USER and m.sensor_needstage[i] == a.of_stage:
+            cut_off(m, i, d.sensordata)
+
+
+def cut_off_user_sensors(model, data, of_stage):
+    """Keep what a callback wrote for the user's sensors of a stage within their cutoffs."""
+    _cut_off_user_sensors(model, data, of_stage=of_stage)

@@ -1,0 +1,15 @@
+"""All rangefinders: rays branch on values, so lanes cast them one world at a time. Part of MuJoCo's mj_sensorPos."""
+
+from ..kernel import stage
+from ..types import SensorType
+from .rangefinder import rangefinder
+
+RANGEFINDER = int(SensorType.RANGEFINDER)
+
+
+@stage(scalar=True)
+def rangefinders(m, d):
+    """Compute the rangefinders that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
+    for i in range(m.nsensor):
+        if d.sensor_due[i] != 0 and m.sensor_type[i] == RANGEFINDER:
+            rangefinder(m, d, i)

@@ -1,0 +1,52 @@
+"""How a sensor's numbers are written, and its cutoff.
+
+Kernels of sensor types write into `sensor_fresh`, at the sensor's address; `delivery.py` decides what reaches sensordata.
+MuJoCo: apply_cutoff in engine_sensor.c.
+"""
+
+from ..kernel import kernel
+from ..kernel.ops import maximum, minimum
+from ..types import DataType, SensorType
+
+REAL, POSITIVE = int(DataType.REAL), int(DataType.POSITIVE)
+NEVER_CUT = int(SensorType.CONTACT), int(SensorType.GEOMFROMTO)
+
+
+@kernel
+def put1(m, d, i, x):
+    """The reading is one number."""
+    d.sensor_fresh[m.sensor_adr[i]] = x
+
+
+@kernel
+def put3(m, d, i, v):
+    """The reading is a vector."""
+    for k in range(3):
+        d.sensor_fresh[m.sensor_adr[i] + k] = v[k]
+
+
+@kernel
+def put4(m, d, i, q):
+    """The reading is a quaternion."""
+    for k in range(4):
+        d.sensor_fresh[m.sensor_adr[i] + k] = q[k]
+
+
+@kernel
+def put_row(m, d, i, field, first):
+    """The reading is as many entries of a field as the sensor gives."""
+    for k in range(m.sensor_dim[i]):
+        d.sensor_fresh[m.sensor_adr[i] + k] = field[first + k]
+
+
+@kernel
+def cut_off(m, i, field):
+    """Keep the numbers of sensor i in a field within its cutoff: on both sides, or from above where they are positive."""
+    kind, cutoff = m.sensor_datatype[i], m.sensor_cutoff[i]
+    if m.sensor_type[i] == NEVER_CUT[0] or m.sensor_type[i] == NEVER_CUT[1] or cutoff <= 0.0:
+        return
+    for a in range(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i]):
+        if kind == REAL:
+            field[a] = maximum(-cutoff, minimum(cutoff, field[a]))
+        elif kind == POSITIVE:
+            field[a] = minimum(cutoff, field[a])
