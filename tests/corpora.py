@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from kinetree.conformance.readable import readable, without_unread_sensors
-from kinetree.io.features import UNREAD_SENSORS
+from kinetree.io.features import UNREAD_SENSORS, type_name
 
 PACKAGES = ("dm_control", "gymnasium", "gymnasium_robotics")
 
@@ -49,7 +49,7 @@ UNLOADABLE = {
 # Models with something kinetree does not do, and words that the refusal must contain.
 REFUSED = {
     "tests/models/refused/constraint_sensors.xml": (
-        *(f"sensor_type {t.name.lower()}" for t in UNREAD_SENSORS),
+        *(f"sensor_type {type_name(t)}" for t in UNREAD_SENSORS),
         "insidesite with enclosed",
     ),  # fmt: skip
     "tests/models/refused/discrete.xml": ("integrator discrete",),

@@ -23,7 +23,8 @@ poses, past controls, yielded springs) and compared field by field. The error of
 max |ours - theirs| / max(1, max |theirs|); the table gives the worst field of each layer. Fields that MuJoCo takes at another
 reference point are converted first.
 
-Constraints and sensors, which kinetree does not compute yet, are off on both sides, and all trees are awake. A trajectory is
+Constraints, which kinetree does not compute yet, are off on both sides, and all trees are awake. Sensors that need
+constraints, contacts or distances between geoms are taken out of the models first. A trajectory is
 the state after {steps} steps, from a tenth of the random velocities, with the model's own integrator.
 """
 

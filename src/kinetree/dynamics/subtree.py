@@ -6,10 +6,10 @@ Writes: subtree_linvel [m/s], subtree_angmom [kg m^2/s about subtree_com], world
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import where
+from ..kernel.ops import maximum
 from ..math.quaternion import MIN_VALUE
 from ..math.spatial import angular, get6, linear, shift_motion
-from ..math.vec3 import add, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub
+from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub
 
 
 @kernel
@@ -28,10 +28,8 @@ def spin(m, d, b):
 
 @kernel
 def to_velocity(d, b, momentum):
-    """Velocity of a subtree's centre of mass; zero where there is no mass."""
-    massless = d.subtree_mass[b] < MIN_VALUE
-    share = where(massless, 0.0, 1.0 / where(massless, 1.0, d.subtree_mass[b]))
-    return scale(momentum, share)
+    """Velocity of a subtree's centre of mass; zero where there is no mass, since then there is no momentum."""
+    return scale(momentum, 1.0 / maximum(MIN_VALUE, d.subtree_mass[b]))
 
 
 @kernel
@@ -48,20 +46,20 @@ def orbit(mass, from_point, to_point, velocity, reference):
 def subtree_vel(m, d):
     """Velocity of each subtree's centre of mass and angular momentum about it. MuJoCo's mj_subtreeVel."""
     for b in range(m.nbody):
-        set3(d.subtree_linvel, b, scale(velocity_of_centre(d, b), m.body_mass[b]))
-        set3(d.subtree_angmom, b, spin(m, d, b))
-    for b in range(m.nbody - 1, -1, -1):
-        momentum = get3(d.subtree_linvel, b)
-        if b > 0:
-            p = m.body_parentid[b]
-            set3(d.subtree_linvel, p, add(get3(d.subtree_linvel, p), momentum))
+        set3(d.subtree_linvel, b, (0.0, 0.0, 0.0))
+        set3(d.subtree_angmom, b, (0.0, 0.0, 0.0))
+    for b in range(m.nbody - 1, 0, -1):  # momenta of children are here before their parent's turn
+        p = m.body_parentid[b]
+        momentum = add_scaled(get3(d.subtree_linvel, b), velocity_of_centre(d, b), m.body_mass[b])
+        set3(d.subtree_linvel, p, add(get3(d.subtree_linvel, p), momentum))
         set3(d.subtree_linvel, b, to_velocity(d, b, momentum))
+    set3(d.subtree_linvel, 0, to_velocity(d, 0, get3(d.subtree_linvel, 0)))
     for b in range(m.nbody - 1, 0, -1):
         p = m.body_parentid[b]
         centre, velocity = get3(d.subtree_com, b), get3(d.subtree_linvel, b)
         own = orbit(m.body_mass[b], get3(d.xipos, b), centre, velocity_of_centre(d, b), velocity)
-        momentum = add(get3(d.subtree_angmom, b), own)
+        momentum = add(get3(d.subtree_angmom, b), add(own, spin(m, d, b)))
         set3(d.subtree_angmom, b, momentum)
         moved = orbit(d.subtree_mass[b], centre, get3(d.subtree_com, p), velocity, get3(d.subtree_linvel, p))
-        set3(d.subtree_angmom, p, add(add(get3(d.subtree_angmom, p), momentum), moved))
+        set3(d.subtree_angmom, p, add(get3(d.subtree_angmom, p), add(momentum, moved)))
     d.flg_subtreevel[0] = True

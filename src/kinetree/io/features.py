@@ -45,6 +45,10 @@ REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.SensorType: (types.SensorType.PLUGIN, *UNREAD_SENSORS),
     types.Integrator: (types.Integrator.DISCRETE,),
 }
+# Types that MJCF calls otherwise than the enum does.
+MJCF_NAMES: dict[IntEnum, str] = {
+    types.SensorType.GEOMDIST: "distance", types.SensorType.GEOMNORMAL: "normal", types.SensorType.GEOMFROMTO: "fromto",
+}  # fmt: skip
 CHOICES: dict[str, type[IntEnum]] = {
     "integrator": types.Integrator,
     "cone": types.Cone,
@@ -83,11 +87,16 @@ def _flags(mj: mujoco.MjModel) -> Iterator[str]:
         yield "flag ipc (option enableflags)"
 
 
+def type_name(member: IntEnum) -> str:
+    """How MJCF calls a type."""
+    return MJCF_NAMES.get(member, member.name.lower())
+
+
 def _types(mj: mujoco.MjModel) -> Iterator[str]:
     for field, (kind, enum) in TYPED_FIELDS.items():
         values = np.asarray(getattr(mj, field))
         for i in np.flatnonzero(~np.isin(values, [t for t in enum if t not in REFUSED.get(enum, ())])):
-            what = enum(values[i]).name.lower() if values[i] in list(enum) else f"{values[i]}, which is unknown"
+            what = type_name(enum(values[i])) if values[i] in list(enum) else f"{values[i]}, which is unknown"
             yield f"{field} {what} ({element(mj, kind, int(i))})"
     for name, enum in CHOICES.items():
         value = getattr(mj.opt, name)
