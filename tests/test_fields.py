@@ -28,7 +28,7 @@ OWN_FIELDS = {
     "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
     "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
     "wrap_touch", "wrap_point",
-    "sensor_due", "sensor_fresh", "stage_clock", "stage_order", "stage_runs",
+    "sensor_due", "sensor_fresh", "qvel_seen", "stage_clock", "stage_model", "stage_order", "stage_runs",
     "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 SIZE_NAMES = [name for name, _ in SIZES]

@@ -68,7 +68,7 @@ from .stepping import (
     step1,
     step2,
 )
-from .types import DisableBit, EnableBit, Integrator, JointType, Stage, State
+from .types import DisableBit, EnableBit, GeomType, Integrator, JointType, ObjType, SensorType, Stage, State
 
 __version__ = "0.1.0"
 
@@ -76,11 +76,14 @@ __all__ = [
     "Data",
     "DisableBit",
     "EnableBit",
+    "GeomType",
     "Integrator",
     "JointType",
     "Model",
     "ModelError",
     "ModelFileNotFoundError",
+    "ObjType",
+    "SensorType",
     "SimulationWarning",
     "Stage",
     "State",

@@ -119,7 +119,7 @@ class Data(NamedAccess, FieldHolder):
     # freshness
 
     def is_stale(self, name: str) -> bool:
-        """Whether a field is not up to date: its lazy pass or its stage has not run since an earlier stage did.
+        """Whether a field is not up to date: its lazy pass or its stage has not run since a stage that it depends on.
 
         Writes into qpos are not noticed. After `step` fields describe the last forward pass, not the new qpos.
         """
@@ -164,6 +164,7 @@ def _restore(fingerprint: str, model: Model, contents: bytes) -> Data:
     if fingerprint != LAYOUT.fingerprint or len(contents) != out._buffer.size:
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
     out._buffer[:] = np.frombuffer(contents, np.uint8)
+    out._arrays["stage_model"][0] = 0  # an address of the process that saved it
     return out
 
 

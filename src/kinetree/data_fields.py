@@ -35,7 +35,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("flg_rnepost", "", FLAG, "1", "cacc, cfrc_int, cfrc_ext are valid", "rne_post_constraint", editable=False),
     # which stages have run since the reset, by their number: what `is_stale` looks at
     Field("stage_clock", "", COUNT, "1", "scratch of stages: how many have run", "driver"),
-    Field("stage_order", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: stage_clock when each began last, 0 if never",
+    Field("stage_model", "", COUNT, "1", "scratch of stages: address of the model that the last one ran with", "driver"),
+    Field("stage_order", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: stage_clock when each ended last, 0 if never",
           "driver"),
     Field("stage_runs", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: how often each has run", "driver"),
     # global
@@ -129,6 +130,7 @@ DATA_FIELDS: dict[str, Field] = table([
           "velocity [angular; linear] of the body at its xpos, world axes", "com_vel"),
     Field("cdof_dot", "nv 6", REAL, "mixed",
           "rate of change of cdof [angular; linear] at xpos of the dof's body, world axes", "com_vel"),
+    Field("qvel_seen", "nv", REAL, "mixed", "scratch of com_vel: qvel as it was then, for passes that run later", "com_vel"),
     # forces that depend on position and velocity
     Field("body_acc", "nbody 6", REAL, "rad/s^2; m/s^2", "scratch of rne: acceleration at xpos, world axes", "rne"),
     Field("body_frc", "nbody 6", REAL, "N m; N", "scratch of rne: force on the subtree at xpos, world axes", "rne"),

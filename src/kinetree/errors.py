@@ -16,7 +16,10 @@ class UnsupportedFeatureError(ModelError):
     def __init__(self, features: Iterable[str], where: str = "model"):
         self.features = tuple(features)
         self.where = where
-        super().__init__(f"{where} needs what kinetree does not support: {'; '.join(self.features)}")
+        hint = (
+            ". Sensors can be taken out: see docs/guide/sensors.md" if any("sensor" in f for f in self.features) else ""
+        )
+        super().__init__(f"{where} needs what kinetree does not support: {'; '.join(self.features)}{hint}")
 
     def __reduce__(self):
         return type(self), (self.features, self.where)

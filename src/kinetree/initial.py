@@ -79,6 +79,7 @@ def _empty_histories(model: Model, history: np.ndarray) -> None:
             continue
         first = (phase if phase else -period) if period > 0 else -dt
         history[start : start + 2] = (first, n - 1)
-        back = np.arange(n - 1, -1, -1)
-        times = np.ceil((first - back * period) / dt) * dt if period > 0 else -dt * (back + 1)
+        back, spacing = np.arange(n - 1, -1, -1), max(period, dt)  # samples are not taken more often than steps
+        newest = phase if phase and period > 0 else -spacing
+        times = np.ceil((newest - back * spacing) / dt) * dt if period > 0 else -dt * (back + 1)
         history[start + 2 : start + 2 + n] = times

@@ -7,6 +7,7 @@ edited in place (then call `kt.set_const`); ids, addresses and types are read-on
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar
@@ -56,6 +57,10 @@ OPTION_CHOICES: dict[str, Any] = {"integrator": Integrator, "cone": Cone, "jacob
 OPTION_BITS: dict[str, int] = {
     "disableflags": sum(DisableBit), "enableflags": sum(EnableBit), "disableactuator": 2**31 - 1,
 }  # fmt: skip
+
+
+# Models that exist, by the address that compiled code knows them by.
+BY_ADDRESS: weakref.WeakValueDictionary[int, Model] = weakref.WeakValueDictionary()
 
 
 class Parameters:
@@ -143,6 +148,7 @@ class Model(NamedAccess, FieldHolder):
         }
         own["_words"] = LAYOUT.words(own["_arrays"])
         own["address"] = own["_words"].ctypes.data
+        BY_ADDRESS[own["address"]] = self
         own["_as_model"] = (
             own["sizes"],
             own["address"],
@@ -311,6 +317,7 @@ class Model(NamedAccess, FieldHolder):
     def record(self) -> SimpleNamespace:
         """The model for kernels that run as plain Python: every array and constant under its kernel name."""
         constants = {name: self._constant(name) for name in LAYOUT.constants}
+        constants["address"] = self.address
         return SimpleNamespace(**constants, **{name: self.__dict__.get(name, a) for name, a in self._arrays.items()})
 
     def __dir__(self) -> Iterator[str]:

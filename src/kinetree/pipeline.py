@@ -90,16 +90,19 @@ def energy_after_velocity(m, d):
 def forward(m, d):
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     fwd_position(m, d)
-    sensor_pos(m, d)
+    if m.nsensor > 0:
+        sensor_pos(m, d)
     energy_after_position(m, d)
     fwd_velocity(m, d)
-    sensor_vel(m, d)
+    if m.nsensor > 0:
+        sensor_vel(m, d)
     energy_after_velocity(m, d)
     fwd_actuation(m, d)
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
     d.flg_rnepost[0] = False
-    sensor_acc(m, d)
+    if m.nsensor > 0:
+        sensor_acc(m, d)
 
 
 @stage
@@ -195,15 +198,18 @@ def compare_fwd_inv(m, d):
 def inverse(m, d):
     """Inverse dynamics: the joint forces that give qacc: qfrc_inverse. MuJoCo's mj_inverse."""
     fwd_position(m, d)
-    sensor_pos(m, d)
+    if m.nsensor > 0:
+        sensor_pos(m, d)
     if m.opt_enableflags & ENERGY and not d.flg_energypos[0]:
         energy_pos(m, d)
     fwd_velocity(m, d)
-    sensor_vel(m, d)
+    if m.nsensor > 0:
+        sensor_vel(m, d)
     energy_after_velocity(m, d)
     inverse_acceleration(m, d)
     d.flg_rnepost[0] = False
-    sensor_acc(m, d)
+    if m.nsensor > 0:
+        sensor_acc(m, d)
     restore_acceleration(m, d)
 
 

@@ -1,13 +1,12 @@
 """Which fields of Data are up to date, and passes on demand: `data.is_stale(name)`, `data.require(name)`.
 
-Every stage notes its runs in the Data. A field is stale if the stage that writes it has not run since the reset, or if a
-stage before it in the pipeline has run since; a field of a lazy pass is stale while its flag is down. Writes into qpos are
-not noticed, and after `step` the fields describe the last forward pass, not the new state. MuJoCo has the flags alone.
+Every stage notes its runs in the Data. A field is stale if the stage that writes it has not run since the reset, or not
+since a stage that it depends on; a field of a lazy pass also while its flag is down. Writes into qpos are not noticed, and
+after `step` the fields describe the last forward pass, not the new state. MuJoCo has the flags alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,60 +15,66 @@ from . import data as data_module
 from . import pipeline
 from .data_fields import DATA_FIELDS
 from .errors import nearest
+from .model import BY_ADDRESS
+from .types import DisableBit
 
 if TYPE_CHECKING:
     from .data import Data
+    from .model import Model
 
-# The stage behind each name in the column "stage" of the field table, in the order of the pipeline.
-MAKERS: dict[str, Any] = {
-    "kinematics": pipeline.kinematics,
-    "com_pos": pipeline.com_pos,
-    "camlight": pipeline.camlight,
-    "tendon": pipeline.tendon,
-    "crb": pipeline.crb,
-    "make_m": pipeline.make_m,
-    "factor_m": pipeline.factor_m,
-    "transmission": pipeline.transmission,
-    "fwd_velocity": pipeline.tendon_velocity,
-    "com_vel": pipeline.com_vel,
-    "passive": pipeline.passive,
-    "rne": pipeline.rne_bias,
-    "fwd_actuation": pipeline.actuator_forces,
-    "fwd_acceleration": pipeline.fwd_acceleration,
-    "fwd_constraint": pipeline.fwd_constraint,
+
+class Maker(NamedTuple):
+    """The stage behind a name in the column "stage" of the field table, the makers it depends on, and what to call."""
+
+    stage: Any
+    after: tuple[str, ...] = ()
+    call: str = "kt.forward"
+
+
+MAKERS: dict[str, Maker] = {
+    "kinematics": Maker(pipeline.kinematics),
+    "com_pos": Maker(pipeline.com_pos, ("kinematics",)),
+    "camlight": Maker(pipeline.camlight, ("com_pos",)),
+    "tendon": Maker(pipeline.tendon, ("com_pos",)),
+    "crb": Maker(pipeline.crb, ("com_pos",)),
+    "make_m": Maker(pipeline.make_m, ("crb", "tendon")),
+    "factor_m": Maker(pipeline.factor_m, ("make_m",)),
+    "transmission": Maker(pipeline.transmission, ("com_pos", "tendon")),
+    "fwd_velocity": Maker(pipeline.tendon_velocity, ("transmission",)),
+    "com_vel": Maker(pipeline.com_vel, ("com_pos",)),
+    "passive": Maker(pipeline.passive, ("com_vel", "fwd_velocity")),
+    "rne": Maker(pipeline.rne_bias, ("com_vel",)),
+    "fwd_actuation": Maker(pipeline.actuator_forces, ("fwd_velocity", "com_vel")),
+    "fwd_acceleration": Maker(pipeline.fwd_acceleration, ("fwd_actuation", "factor_m", "com_vel", "passive")),
+    "fwd_constraint": Maker(pipeline.fwd_constraint, ("fwd_acceleration",)),
+    "inverse": Maker(pipeline.inverse_acceleration, ("com_vel", "passive", "make_m"), "kt.inverse"),
+    "aba": Maker(pipeline.aba, ("com_vel",), "kt.aba"),
+    "implicit": Maker(pipeline.smooth_derivative, (), "kt.step with an implicit integrator"),
+    "compare_fwd_inv": Maker(pipeline.compare_fwd_inv, (), "kt.step with the flag fwdinv, or kt.compare_fwd_inv"),
 }
 # Fields that the user gives to some functions and others compute: one of these stages is enough.
 EITHER = {"qacc": ("fwd_constraint", "inverse")}
-# Stages apart from that order: their fields are stale until they have run.
-OTHERS: dict[str, Sequence[Any]] = {
-    "sensor": (pipeline.sensor_pos, pipeline.sensor_vel, pipeline.sensor_acc),
-    "inverse": (pipeline.inverse_acceleration,),
-    "implicit": (pipeline.implicit, pipeline.implicitfast),
-    "euler/implicit": (pipeline.euler, pipeline.implicit, pipeline.implicitfast),
-    "aba": (pipeline.aba,),
-}
 
 
 class Pass(NamedTuple):
-    """A pass that runs on demand: its flag, and the stages of which one must be fresh before it can run."""
+    """A pass that runs on demand: its flag, makers of which one must be fresh before it, and whether it reads qvel."""
 
-    run: Callable[..., None]
+    run: Any
     flag: str
     after: tuple[str, ...]
+    reads_velocity: bool = False
 
 
-LAZY: dict[str, tuple[Pass, ...]] = {}
-for _names, _passes in {
-    ("energy",): (
-        Pass(pipeline.energy_pos, "flg_energypos", ("tendon",)),
-        Pass(pipeline.energy_vel, "flg_energyvel", ("make_m",)),
-    ),
-    ("subtree_linvel", "subtree_angmom"): (Pass(pipeline.subtree_vel, "flg_subtreevel", ("com_vel",)),),
-    ("cacc", "cfrc_int", "cfrc_ext"): (
-        Pass(pipeline.rne_post_constraint, "flg_rnepost", ("fwd_constraint", "inverse")),
-    ),
-}.items():
-    LAZY.update(dict.fromkeys(_names, _passes))
+ENERGY = (
+    Pass(pipeline.energy_pos, "flg_energypos", ("tendon",)),
+    Pass(pipeline.energy_vel, "flg_energyvel", ("make_m",), reads_velocity=True),
+)
+MOMENTUM = (Pass(pipeline.subtree_vel, "flg_subtreevel", ("com_vel",)),)
+FORCES = (Pass(pipeline.rne_post_constraint, "flg_rnepost", ("fwd_constraint", "inverse"), reads_velocity=True),)
+LAZY: dict[str, tuple[Pass, ...]] = {
+    "energy": ENERGY, "subtree_linvel": MOMENTUM, "subtree_angmom": MOMENTUM,
+    "cacc": FORCES, "cfrc_int": FORCES, "cfrc_ext": FORCES,
+}  # fmt: skip
 
 
 def _order(data: Data, stage: Any) -> int:
@@ -77,13 +82,40 @@ def _order(data: Data, stage: Any) -> int:
     return int(data._arrays["stage_order"][stage.stage_index])
 
 
-def _maker_is_stale(data: Data, maker: str) -> bool:
-    if maker in OTHERS:
-        latest = max(_order(data, stage) for stage in OTHERS[maker])
-        return latest == 0 or (maker == "inverse" and latest < _order(data, pipeline.rne_bias))
-    ran = _order(data, MAKERS[maker])
-    before = list(MAKERS)[: list(MAKERS).index(maker)]
-    return ran == 0 or any(_order(data, MAKERS[name]) > ran for name in before)
+def _maker_is_stale(data: Data, name: str) -> bool:
+    maker = MAKERS[name]
+    ran = _order(data, maker.stage)
+    return ran == 0 or any(_order(data, MAKERS[n].stage) > ran or _maker_is_stale(data, n) for n in maker.after)
+
+
+def _pass_is_stale(data: Data, lazy: Pass) -> bool:
+    """Down, or older than all that it could have been computed from."""
+    ran = _order(data, lazy.run)
+    usable = [name for name in lazy.after if not _maker_is_stale(data, name)]
+    return not getattr(data, lazy.flag) or all(_order(data, MAKERS[name].stage) > ran for name in usable)
+
+
+def _last_rk4(data: Data) -> int:
+    """When the last step of RK4 ended; with callbacks it is made of parts."""
+    return max(_order(data, pipeline.rk4), _order(data, pipeline.rk4_end))
+
+
+def _sensors_are_stale(data: Data) -> bool:
+    """Whether some sensors were not read since the stage they follow; the substeps of RK4 read none, and do not count."""
+    if data.model.nsensor == 0:
+        return False
+    if _model_that_ran(data, "sensordata").opt.disableflags & DisableBit.SENSOR:
+        return True
+    pairs = (
+        ("kinematics", pipeline.sensor_pos),
+        ("com_vel", pipeline.sensor_vel),
+        ("fwd_actuation", pipeline.sensor_acc),
+    )
+    stepped = _last_rk4(data)
+    return any(
+        _order(data, stage) == 0 or _order(data, MAKERS[name].stage) > max(stepped, _order(data, stage))
+        for name, stage in pairs
+    )
 
 
 def is_stale(data: Data, name: str) -> bool:
@@ -92,25 +124,50 @@ def is_stale(data: Data, name: str) -> bool:
     if field is None:
         raise ValueError(f"data has no field {name!r}: {nearest(name, DATA_FIELDS)}")
     if name in LAZY:
-        return not all(getattr(data, lazy.flag) for lazy in LAZY[name])
-    makers = EITHER.get(name, (field.stage,))
-    return all((maker in MAKERS or maker in OTHERS) and _maker_is_stale(data, maker) for maker in makers)
+        return any(_pass_is_stale(data, lazy) for lazy in LAZY[name])
+    if field.stage == "sensor":
+        return _sensors_are_stale(data)
+    makers = EITHER.get(name, field.stage.split("/"))
+    return all(maker in MAKERS and _maker_is_stale(data, maker) for maker in makers)
 
 
 def require(data: Data, name: str) -> np.ndarray:
     """The array of a field, up to date: a lazy pass runs if it has to; other stages must have run."""
     if is_stale(data, name):
-        for lazy in LAZY.get(name, ()):
-            if all(_maker_is_stale(data, maker) for maker in lazy.after):
-                raise ValueError(
-                    f"data.{name} needs the results of kt.forward, which has not run since the last change"
-                )
-            if not getattr(data, lazy.flag):
-                lazy.run(data.model, data)
         if name not in LAZY:
-            stage = DATA_FIELDS[name].stage
-            raise ValueError(f"data.{name} is stale: run kt.forward, or the stage that computes it ({stage})")
+            makers = [MAKERS[m].call for m in DATA_FIELDS[name].stage.split("/") if m in MAKERS] or ["kt.forward"]
+            raise ValueError(f"data.{name} is stale: call {makers[0]} first")
+        for lazy in LAZY[name]:
+            if _pass_is_stale(data, lazy):
+                _run_pass(data, name, lazy)
     return getattr(data, name)
+
+
+def _run_pass(data: Data, name: str, lazy: Pass) -> None:
+    """Run a pass on what the last forward pass saw: if the state has moved on since, with the velocity of then."""
+    if all(_maker_is_stale(data, maker) for maker in lazy.after):
+        raise ValueError(f"data.{name} needs the results of kt.forward, which has not run since the last change")
+    if lazy.reads_velocity and _last_rk4(data) > _order(data, pipeline.com_vel):
+        raise ValueError(f"data.{name}: the step of RK4 left no pass that it could describe: call kt.forward first")
+    model, qvel = _model_that_ran(data, name), data._arrays["qvel"]
+    now = qvel.copy()
+    try:
+        if lazy.reads_velocity and _order(data, pipeline.com_vel):
+            qvel[:] = data._arrays["qvel_seen"]
+        lazy.run(model, data)
+    finally:
+        qvel[:] = now
+
+
+def _model_that_ran(data: Data, name: str) -> Model:
+    """The model of the last stage: a Data may be used with several models of the same sizes."""
+    address = int(data._arrays["stage_model"][0])
+    if address == 0 or address == data.model.address:
+        return data.model
+    model = BY_ADDRESS.get(address)
+    if model is None or model.sizes is not data.sizes:
+        raise ValueError(f"data.{name}: the model that the last stage ran with no longer exists: call kt.forward first")
+    return model
 
 
 data_module.ON_DEMAND.update(is_stale=is_stale, require=require)

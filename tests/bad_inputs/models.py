@@ -87,6 +87,8 @@ DAMAGE = [
     damage("mesh_graph", 0, 10**6, "mesh_graph[0] is the head of a hull with 1000000 corners"),
     damage("mesh_polyvert", 2, -1, "mesh_polyvert[2] is -1, outside 0..4"),
     damage("bvh_child", (0, 0), 0, "bvh_child[0, 0] is 0, outside "),
+    damage("site_type", 0, 7, "site_dataid[0] is -1, outside 0"),
+    damage("mesh_polyvertnum", -1, 0, "mesh_polyvert"),
     damage("hfield_nrow", 0, 10**6, "hfield_nrow[0] is 1000000, outside 2..15"),
     damage("pair_geom1", 0, -1, "pair_geom1[0] is -1, outside 0..5"),
     damage("exclude_signature", 0, -1, "exclude_signature[0] is -1, not the ids of two"),

@@ -1,7 +1,8 @@
-"""Sensors of every type kinetree reads, put on all objects of a model, and readings compared one sensor at a time."""
+"""Sensors of every type that kinetree reads, put on all objects of a model, and readings compared sensor by sensor."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import mujoco
@@ -9,11 +10,10 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.conformance.readable import without_unread_sensors
-from kinetree.conformance.states import copy_state, random_state
 from kinetree.types import ObjType, SensorType
-from tests.pipeline.both import Both, both
+from tests.trees import random_tree
 
-FRAME_OBJECTS = (ObjType.BODY, ObjType.XBODY, ObjType.GEOM, ObjType.SITE, ObjType.CAMERA)
+FRAMES = (ObjType.BODY, ObjType.XBODY, ObjType.GEOM, ObjType.SITE, ObjType.CAMERA)  # objects that have a pose
 RELATIVE_TYPES = (
     SensorType.FRAMEPOS, SensorType.FRAMEQUAT, SensorType.FRAMEXAXIS, SensorType.FRAMEYAXIS, SensorType.FRAMEZAXIS,
     SensorType.FRAMELINVEL, SensorType.FRAMEANGVEL,
@@ -29,8 +29,12 @@ TENDON_TYPES = (SensorType.TENDONPOS, SensorType.TENDONVEL, SensorType.TENDONACT
 ACTUATOR_TYPES = (SensorType.ACTUATORPOS, SensorType.ACTUATORVEL, SensorType.ACTUATORFRC)
 SUBTREE_TYPES = (SensorType.SUBTREECOM, SensorType.SUBTREELINVEL, SensorType.SUBTREEANGMOM)
 GLOBAL_TYPES = (SensorType.E_POTENTIAL, SensorType.E_KINETIC, SensorType.CLOCK)
+SITE_SHAPES = tuple(range(mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_MESH))
 RESOLUTION = 3, 2
-MAGNETIC = 0.2, -0.5, 0.1  # every component counts
+MAGNETIC = 0.2, -0.5, 0.1
+DISTANCE = 1, 0, 0  # what a rangefinder reports
+
+Place = tuple[ObjType, str]
 
 
 def named(elements: Any, prefix: str) -> list[str]:
@@ -40,132 +44,127 @@ def named(elements: Any, prefix: str) -> list[str]:
     return [element.name for element in elements]
 
 
-def watched(spec: mujoco.MjSpec, seed: int, pairs: int = 1) -> mujoco.MjModel:
-    """A model with sensors on all its objects, beside its own.
-
-    Frame sensors are there for every pair of kinds of object and reference, on `pairs` pairs of each, drawn by the seed.
-    """
-    spec = without_unread_sensors(spec)
-    rng = np.random.default_rng(seed)
-    for camera in spec.cameras:
-        camera.resolution = RESOLUTION
-    spec.option.magnetic = MAGNETIC
-    bodies = named(spec.bodies, "body")
-    sites, cameras = named(spec.sites, "site"), named(spec.cameras, "camera")
-    objects = {
-        ObjType.BODY: bodies,
-        ObjType.XBODY: bodies,
-        ObjType.GEOM: named(spec.geoms, "geom"),
-        ObjType.SITE: sites,
-        ObjType.CAMERA: cameras,
-    }
-
-    def add(kind: SensorType, *objects: tuple[ObjType, str], **more: Any) -> None:
-        words = [kind.name.lower(), *(f"{what.name.lower()} {name}" for what, name in objects)]
-        frames = dict(zip(("obj", "ref"), objects, strict=False))
-        places = {f"{k}type": what for k, (what, _) in frames.items()} | {f"{k}name": n for k, (_, n) in frames.items()}
-        wanted = mujoco.mjtSensor(int(kind))
-        spec.add_sensor(name=f"{' '.join(words)} #{len(spec.sensors)}", type=wanted, **to_mujoco(places), **more)
-
-    for site in sites:
-        for kind in SITE_TYPES:
-            add(kind, (ObjType.SITE, site), **({"intprm": [1, 0, 0]} if kind == SensorType.RANGEFINDER else {}))
-    for joint in spec.joints:
-        named([joint], f"joint{len(spec.sensors)}")
-        for kind in joint_types(joint):
-            add(kind, (ObjType.JOINT, joint.name))
-    for kinds, what, elements in (
-        (TENDON_TYPES, ObjType.TENDON, named(spec.tendons, "tendon")),
-        (ACTUATOR_TYPES, ObjType.ACTUATOR, named(spec.actuators, "actuator")),
-        (SUBTREE_TYPES, ObjType.BODY, bodies),
-    ):
-        for name in elements:
-            for kind in kinds:
-                add(kind, (what, name))
-    for kind in GLOBAL_TYPES:
-        add(kind)
-
-    def one(what: ObjType) -> tuple[ObjType, str]:
-        return what, objects[what][int(rng.integers(len(objects[what])))]
-
-    present = [what for what in FRAME_OBJECTS if objects[what]]
-    for what in present:
-        for _ in range(pairs):
-            for kind in RELATIVE_TYPES:
-                add(kind, one(what))
-                for reference in present:
-                    add(kind, one(what), one(reference))
-            for kind in ABSOLUTE_TYPES:
-                add(kind, one(what))
-            if sites:
-                add(SensorType.INSIDESITE, one(what), one(ObjType.SITE))
-            if sites and cameras:
-                add(SensorType.CAMPROJECTION, one(ObjType.SITE), one(ObjType.CAMERA))
-    return spec.compile()
+def add_sensor(spec: mujoco.MjSpec, kind: SensorType, *places: Place, **more: Any) -> None:
+    """A sensor of an object, perhaps with a reference, named after what it measures."""
+    words = " ".join([kind.name.lower(), *(f"{what.name.lower()} {name}" for what, name in places)])
+    for role, (what, name) in zip(("obj", "ref"), places, strict=False):
+        more |= {f"{role}type": mujoco.mjtObj(int(what)), f"{role}name": name}
+    spec.add_sensor(name=f"{words} #{len(spec.sensors)}", type=mujoco.mjtSensor(int(kind)), **more)
 
 
 def joint_types(joint: Any) -> tuple[SensorType, ...]:
     """Sensors that a joint may have."""
-    if joint.type == mujoco.mjtJoint.mjJNT_BALL:
-        return BALL_TYPES
-    return () if joint.type == mujoco.mjtJoint.mjJNT_FREE else JOINT_TYPES
+    kinds = {mujoco.mjtJoint.mjJNT_BALL: BALL_TYPES, mujoco.mjtJoint.mjJNT_FREE: ()}
+    return kinds.get(joint.type, JOINT_TYPES)
 
 
-def to_mujoco(places: dict[str, Any]) -> dict[str, Any]:
-    """Object types as MuJoCo's enum."""
-    return {k: mujoco.mjtObj(int(v)) if isinstance(v, ObjType) else v for k, v in places.items()}
+def watched(spec: mujoco.MjSpec, seed: int, pairs: int = 2) -> mujoco.MjModel:
+    """A model with sensors on all its objects, beside its own.
+
+    Frame sensors are there for every pair of kinds of object and reference, on `pairs` pairs of each, drawn by the seed.
+    """
+    without_unread_sensors(spec)
+    rng = np.random.default_rng(seed)
+    spec.option.magnetic = MAGNETIC
+    for camera in spec.cameras:
+        camera.resolution = RESOLUTION
+    bodies, sites, cameras = (
+        named(spec.bodies, "a body"),
+        named(spec.sites, "a site"),
+        named(spec.cameras, "a camera"),
+    )
+    objects = dict(zip(FRAMES, (bodies, bodies, named(spec.geoms, "a geom"), sites, cameras), strict=True))
+    named(spec.joints, "a joint")
+    for site in sites:
+        for kind in SITE_TYPES:
+            more = {"intprm": DISTANCE} if kind == SensorType.RANGEFINDER else {}
+            add_sensor(spec, kind, (ObjType.SITE, site), **more)
+    for joint in spec.joints:
+        for kind in joint_types(joint):
+            add_sensor(spec, kind, (ObjType.JOINT, joint.name))
+    for kinds, what, names in (
+        (TENDON_TYPES, ObjType.TENDON, named(spec.tendons, "a tendon")),
+        (ACTUATOR_TYPES, ObjType.ACTUATOR, named(spec.actuators, "an actuator")),
+        (SUBTREE_TYPES, ObjType.BODY, bodies),
+    ):
+        for name in names:
+            for kind in kinds:
+                add_sensor(spec, kind, (what, name))
+    for kind in GLOBAL_TYPES:
+        add_sensor(spec, kind)
+    for _ in range(pairs):
+        _add_frame_sensors(spec, {what: names for what, names in objects.items() if names}, rng)
+    return spec.compile()
 
 
-def driven(text: str, seed: int) -> mujoco.MjSpec:
-    """A random tree with motors on its joints and ropes between its sites, one of them with a motor."""
-    spec, rng = mujoco.MjSpec.from_string(text), np.random.default_rng(seed)
+def _add_frame_sensors(spec: mujoco.MjSpec, objects: dict[ObjType, list[str]], rng: np.random.Generator) -> None:
+    """One sensor of every type for every pair of kinds of object and reference."""
+
+    def one(what: ObjType) -> Place:
+        return what, objects[what][int(rng.integers(len(objects[what])))]
+
+    for what in objects:
+        for kind in RELATIVE_TYPES:
+            add_sensor(spec, kind, one(what))
+            for reference in objects:
+                add_sensor(spec, kind, one(what), one(reference))
+        for kind in ABSOLUTE_TYPES:
+            add_sensor(spec, kind, one(what))
+        if ObjType.SITE in objects:
+            add_sensor(spec, SensorType.INSIDESITE, one(what), one(ObjType.SITE))
+            if ObjType.CAMERA in objects:
+                add_sensor(spec, SensorType.CAMPROJECTION, one(ObjType.SITE), one(ObjType.CAMERA))
+
+
+def driven_tree(seed: int, nbody: int = 9) -> mujoco.MjSpec:
+    """A random tree with motors on its joints, ropes between its sites, one with a motor, and sites of all shapes."""
+    spec, rng = mujoco.MjSpec.from_string(random_tree(seed, nbody)), np.random.default_rng(seed)
     for site in spec.sites:
-        site.type = mujoco.mjtGeom(int(rng.choice([2, 3, 4, 5, 6])))
-        site.size = rng.uniform(0.2, 0.6, size=3)
+        site.type, site.size = mujoco.mjtGeom(int(rng.choice(SITE_SHAPES))), rng.uniform(0.2, 0.6, size=3)
     for joint in spec.joints:
         if joint_types(joint) == JOINT_TYPES:
-            spec.add_actuator(trntype=mujoco.mjtTrn.mjTRN_JOINT, target=joint.name, gainprm=[rng.normal()] + [0] * 9)
-    sites = named(spec.sites, "site")
-    for k in range(2):
-        rope = spec.add_tendon(name=f"rope{k}", stiffness=[rng.uniform(1, 9), 0, 0], damping=[rng.uniform(0, 2), 0, 0])
+            spec.add_actuator(trntype=mujoco.mjtTrn.mjTRN_JOINT, target=joint.name, gear=[rng.normal()] + [0] * 5)
+    sites = named(spec.sites, "a site")
+    for rope in ("rope", "string"):
+        stiffness, damping = [rng.uniform(1, 9), 0, 0], [rng.uniform(0, 2), 0, 0]
+        tendon = spec.add_tendon(name=rope, stiffness=stiffness, damping=damping)
         for name in rng.choice(sites, size=3, replace=False):
-            rope.wrap_site(str(name))
-    spec.add_actuator(trntype=mujoco.mjtTrn.mjTRN_TENDON, target="rope0", gainprm=[rng.normal()] + [0] * 9)
+            tendon.wrap_site(str(name))
+    spec.add_actuator(trntype=mujoco.mjtTrn.mjTRN_TENDON, target="rope", gear=[rng.normal()] + [0] * 5)
     return spec
 
 
 def readings(model: kt.Model, values: np.ndarray) -> dict[str, np.ndarray]:
     """The numbers of every sensor, by its name."""
     names, ends = model.names("sensor"), model.sensor_adr + model.sensor_dim
-    return {n: np.array(values[a:e]) for n, a, e in zip(names, model.sensor_adr, ends, strict=True)}
+    return {n: np.array(values[a:e], float) for n, a, e in zip(names, model.sensor_adr, ends, strict=True)}
 
 
-def agree(pair: Both, tolerance: float, note: str, skip: Any = ()) -> None:
-    """Every sensor agrees with MuJoCo's, or a message with model, sensor, type, index and both values."""
-    model = pair.model
-    ours, theirs = readings(model, pair.ours.sensordata), readings(model, pair.theirs.sensordata)
-    for i, (name, got) in enumerate(ours.items()):
-        wanted = theirs[name]
-        error = np.abs(got - wanted) / max(1.0, np.abs(wanted).max(initial=0.0))
-        error = np.where(np.isnan(error), np.inf, error)
-        if name not in skip and error.max(initial=0.0) > tolerance:
-            k, kind = int(error.argmax()), SensorType(int(model.sensor_type[i])).name.lower()
-            raise AssertionError(f"{model.title} {note}: sensor {name!r} ({kind}) [{k}]: {got[k]} against {wanted[k]}")
+def same_readings(
+    model: kt.Model, ours: np.ndarray, theirs: np.ndarray, tolerance: float, note: str, skip: Collection[str] = ()
+) -> None:
+    """Every sensor agrees, or a message with model, sensor, type, index and both values.
+
+    The error of a sensor is relative to the larger of 1 and its largest number.
+    """
+    if np.all(np.abs(ours - theirs) <= tolerance):  # spares the loop
+        return
+    got, wanted = readings(model, ours), readings(model, theirs)
+    for i, name in enumerate(got):
+        if name not in skip:
+            size = max(1.0, np.abs(wanted[name]).max(initial=0.0))
+            error = np.abs(got[name] - wanted[name]) / size
+            k = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
+            what = f"{model.title} {note}: sensor {name!r} ({SensorType(int(model.sensor_type[i])).name}) [{k}]"
+            assert error[k] <= tolerance, f"{what}: {got[name][k]} against {wanted[name][k]}"
 
 
-def in_state(mj: mujoco.MjModel, seed: int, **options: Any) -> Both:
-    """Both sides without constraints in a random state, with controls and applied wrenches."""
-    return both(mj, seed, **options)
+def sensors_of(model: kt.Model, *kinds: SensorType) -> list[int]:
+    """Numbers of the sensors of some types."""
+    return [int(i) for i in np.flatnonzero(np.isin(model.sensor_type, kinds))]
 
 
-def move(pair: Both, seed: int) -> None:
-    """Another random state."""
-    random_state(pair.mj, np.random.default_rng(seed), pair.theirs)
-    copy_state(pair.theirs, pair.ours)
-
-
-def world_torques(model: kt.Model) -> set[str]:
-    """Torque sensors of the world: MuJoCo adds up torques of trees about different points there."""
-    sites = model.sensor_objid[model.sensor_type == SensorType.TORQUE]
-    numbers = np.flatnonzero(model.sensor_type == SensorType.TORQUE)
-    return {model.name("sensor", int(i)) for i, s in zip(numbers, sites, strict=True) if model.site_bodyid[s] == 0}
+def torques_of_the_world(model: kt.Model) -> set[str]:
+    """Torque sensors on the world, where MuJoCo adds up torques of trees about different points."""
+    found = sensors_of(model, SensorType.TORQUE)
+    return {model.name("sensor", i) for i in found if model.site_bodyid[model.sensor_objid[i]] == 0}

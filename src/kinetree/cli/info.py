@@ -158,7 +158,7 @@ def _tendons(model: Model) -> Table:
 
 
 def _sensors(model: Model) -> Table:
-    table = _table("Sensors (not computed yet)", "sensor", "type", "of", "numbers")
+    table = _table("Sensors", "sensor", "type", "of", "numbers")
     for s in range(model.nsensor):
         kind, index = ObjType(int(model.sensor_objtype[s])), int(model.sensor_objid[s])
         known = kind in OBSERVED and index >= 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.kinematics import kinematics
 from ..fields import REAL, Field
 from ..kernel import JIT, compiled, float_machine, kernel
 from ..kernel.dispatch import dispatch
@@ -64,11 +65,8 @@ def is_seen(m, g, groups, static, exclude):
 
 @kernel(scalar=True)
 def is_beyond(m, d, g, point, cutoff):
-    """Whether geom g, or the ball around it, is farther from a point than the cutoff; a plane reaches everywhere."""
-    arm = sub(point, get3(d.geom_xpos, g))
-    if m.geom_type[g] == PLANE:
-        return mul_mat_t_vec(get9(d.geom_xmat, g), arm)[2] > cutoff
-    return norm(arm) > cutoff + m.geom_rbound[g]
+    """Whether the ball around geom g is farther from a point than the cutoff; a plane is never left out."""
+    return m.geom_type[g] != PLANE and norm(sub(point, get3(d.geom_xpos, g))) > cutoff + m.geom_rbound[g]
 
 
 @kernel(scalar=True)
@@ -156,9 +154,11 @@ def ray(
     from inside. Where nothing is met, it is -1, the id -1 and the normal zero.
     groups: six flags, which groups of geoms to meet; None for all. static: whether to meet geoms that cannot move.
     exclude: a body, by name or id, whose geoms are not met.
-    Geoms are where the last position stage (`kinematics`, `forward`, ...) has put them.
+    Geoms are where the last position stage (`kinematics`, `forward`, ...) has put them; after a change of their sizes in
+    place, call `kt.set_const`, which makes the balls around them anew.
     """
     check_arguments("ray", model, data)
+    check_placed("ray", data)
     chosen = _chosen("ray", model, groups, static, exclude)
     x, y, z = _vector("ray: direction", direction)
     length = math.hypot(x, y, z)
@@ -183,9 +183,10 @@ def multi_ray(
     """The first geom on each of several rays from one point: distances (n), ids (n), normals (n, 3). MuJoCo's mj_multiRay.
 
     directions: (n, 3). cutoff [m]: geoms of which no part is that near to the point are not met, judged by the balls around
-    them, a plane by its distance. The rest is as in `ray`.
+    them; planes are always met. The rest is as in `ray`.
     """
     check_arguments("multi_ray", model, data)
+    check_placed("multi_ray", data)
     chosen = _chosen("multi_ray", model, groups, static, exclude)
     start = _vector("multi_ray: point", point)
     directions = _rows("multi_ray: directions", directions)
@@ -202,6 +203,12 @@ def multi_ray(
     return np.where(geoms >= 0, rays[:, 3] / lengths, -1.0), geoms, rays[:, 5:].copy()
 
 
+def check_placed(name: str, data: Data) -> None:
+    """Raise unless geoms have been put in their places since the reset."""
+    if data._arrays["stage_order"][kinematics.stage_index] == 0:
+        raise ValueError(f"{name}: nothing is in its place yet: call kt.kinematics or kt.forward first")
+
+
 def _vector(where: str, value: Any) -> list[float]:
     """Three finite numbers."""
     if isinstance(value, np.ndarray) and value.dtype == REAL and value.shape == (3,):  # nothing to convert: fast
@@ -214,13 +221,26 @@ def _vector(where: str, value: Any) -> list[float]:
     return a.tolist()
 
 
+def checked_shape(where: str, value: Any) -> tuple[int, ...]:
+    """The shape of nested numbers, which must be regular."""
+    try:
+        return np.shape(value)
+    except ValueError as error:
+        raise ValueError(f"{where}: not a regular array ({error})") from None
+
+
 def _rows(where: str, value: Any) -> np.ndarray:
     """Rows of three finite numbers."""
-    try:
-        count = len(value)
-    except TypeError:
-        raise ValueError(f"{where}: expected shape (n, 3), got {value!r}") from None
-    return checked(value, (count, 3), REAL, where)
+    shape = checked_shape(where, value)
+    if len(shape) != 2 or shape[1] != 3:
+        raise ValueError(f"{where}: expected shape (n, 3), got {shape}")
+    return checked(value, shape, REAL, where)
+
+
+def _body(name: str, model: Model, exclude: str | int) -> int:
+    if isinstance(exclude, int) and exclude < 0:
+        raise ValueError(f"{name}: exclude: None leaves out no body, a body id is not negative, got {exclude}")
+    return model.id("body", exclude)
 
 
 def _chosen(name: str, model: Model, groups: Any, static: Any, exclude: Any) -> tuple[int, int, int]:
@@ -233,4 +253,4 @@ def _chosen(name: str, model: Model, groups: Any, static: Any, exclude: Any) -> 
         bits = sum(1 << k for k in range(GROUPS) if flags[k])
     if static is not True:
         static = checked(static, (), "bool", f"{name}: static")
-    return bits, int(static), NOBODY if exclude is None else model.id("body", exclude)
+    return bits, int(static), NOBODY if exclude is None else _body(name, model, exclude)

@@ -76,9 +76,10 @@ def advance_activations(m, d, rates):
 @kernel
 def advance_history(m, d):
     """Store the controls of this moment, as given, where an actuator keeps a history."""
-    for k in range(m.nactuator):
-        n = m.actuator_history[k, 0]
-        if n > 0:
-            at, size = m.actuator_historyadr[k], m.actuator_ctrlnum[k]
-            always = d.time[0] == d.time[0]
-            insert(d.history, at, n, size, d.time[0], d.ctrl, m.actuator_ctrladr[k], always)
+    if m.nhistory > 0:
+        always = d.time[0] == d.time[0]
+        for k in range(m.nactuator):
+            n = m.actuator_history[k, 0]
+            if n > 0:
+                at, size = m.actuator_historyadr[k], m.actuator_ctrlnum[k]
+                insert(d.history, at, n, size, d.time[0], d.ctrl, m.actuator_ctrladr[k], always)

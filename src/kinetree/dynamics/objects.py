@@ -115,12 +115,19 @@ def _which(model: Model, kind: str, key: str | int) -> dict[str, int]:
     return {"kind": int(types[kind]), "index": model.id("body" if kind == "xbody" else kind, key)}
 
 
+def check_local(local: bool) -> None:
+    """Raise unless it is true or false."""
+    if not isinstance(local, (bool, np.bool_, int)):
+        raise TypeError(f"local must be True or False, not {local!r}")
+
+
 def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
     """Velocity [rad/s; m/s] of an object at its own position, in world axes or its own. MuJoCo's mj_objectVelocity.
 
     kind: "body" (its inertial frame), "xbody" (its own frame), "geom", "site" or "camera".
     """
     check_arguments("object_velocity", model, data)
+    check_local(local)
     return _object_velocity(model, data, **_which(model, kind, key), local=local).result
 
 
@@ -130,6 +137,7 @@ def object_acceleration(model: Model, data: Data, kind: str, key: str | int, loc
     Reads cacc; where it is not up to date with `forward`, `rne_post_constraint` runs first.
     """
     check_arguments("object_acceleration", model, data)
+    check_local(local)
     if not data.flg_rnepost:
         rne_post_constraint(model, data)
     return _object_acceleration(model, data, **_which(model, kind, key), local=local).result

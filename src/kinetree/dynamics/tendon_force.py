@@ -31,7 +31,8 @@ def push(m, d, t):
         force -= resistance(tendon_damping(m, t), d.ten_velocity[t])
     for k in range(m.nactuator):
         if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
-            force += m.actuator_gear[k, 0] * d.actuator_force[m.actuator_outadr[k]]
+            out = m.actuator_outadr[k]  # gears and forces are those of outputs
+            force += m.actuator_gear[out, 0] * d.actuator_force[out]
     if m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0:
         rate = tendon_dot(m, d, t)
         for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):

@@ -46,6 +46,8 @@ def translate_three(d, v, velocity):
 @stage
 def com_vel(m, d):
     """Velocities of bodies at xpos and rates of the motion axes. MuJoCo's mj_comVel."""
+    for i in range(m.nv):
+        d.qvel_seen[i] = d.qvel[i]
     set6(d.cvel, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for b in range(1, m.nbody):
         velocity = shift_motion(get6(d.cvel, m.body_parentid[b]), lever(m, d, b))

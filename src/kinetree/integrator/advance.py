@@ -11,10 +11,9 @@ from ..sensor.delivery import sensor_history
 
 
 @kernel
-def advance_histories(m, d):
-    """Histories of controls, then of sensors, take in what holds now."""
+def advance_sensors(m, d):
+    """Histories of sensors take in what holds now."""
     if m.nhistory > 0:
-        advance_history(m, d)
         sensor_history(m, d)
 
 
@@ -36,7 +35,8 @@ def finish_step(m, d):
 @kernel
 def advance(m, d, act_dot, qacc):
     """Semi-implicit: positions move with the new velocity."""
-    advance_histories(m, d)
+    advance_history(m, d)
+    advance_sensors(m, d)
     advance_activations(m, d, act_dot)
     advance_velocity(m, d, qacc)
     move_position(m, d.qpos, d.qvel, m.opt_timestep)

@@ -6,14 +6,14 @@ The pipeline calls `rk4_start`, then three times `rk4_move`, the forward pass an
 Reads: qpos, qvel, act, time, qacc, act_dot. Writes: the next state. Scratch: rk_*, step_acc.
 """
 
-from ..dynamics.activation import advance_activations
+from ..dynamics.activation import advance_activations, advance_history
 from ..dynamics.configuration import move_position
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
 from ..kernel.ops import cos, sin, sqrt, where
 from ..math.vec3 import cross, dot
 from ..types import JointType
-from .advance import advance_histories, advance_velocity, finish_step
+from .advance import advance_sensors, advance_velocity, finish_step
 
 FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 
@@ -62,7 +62,8 @@ def rk4_record(m, d, k, share):
 
 @kernel
 def rk4_start(m, d):
-    """Keep the state at the start of the step and the slopes there."""
+    """Keep the state at the start of the step and the slopes there; delayed sensors read this moment, not a later stage."""
+    advance_sensors(m, d)
     for i in range(m.nq):
         d.rk_qpos[i] = d.qpos[i]
     for i in range(m.nv):
@@ -122,6 +123,14 @@ def restore_tendons(m, d):
 
 
 @kernel
+def swap_actuators(m, d):
+    """States of motors and servos move with the actuator as at the start; afterwards its fields are the last stage's again."""
+    for row in range(m.nout):
+        d.actuator_length[row], d.rk_actuator_length[row] = d.rk_actuator_length[row], d.actuator_length[row]
+        d.actuator_velocity[row], d.rk_actuator_velocity[row] = d.rk_actuator_velocity[row], d.actuator_velocity[row]
+
+
+@kernel
 def rk4_finish(m, d):
     """From the start along the combined slopes."""
     rk4_return(m, d)
@@ -130,11 +139,10 @@ def rk4_finish(m, d):
         d.step_acc[i] = weighted(d.rk_acc, i)
     for i in range(m.na):
         d.step_act_dot[i] = weighted(d.rk_act_dot, i)
-    for row in range(m.nout):  # states of motors and servos move with the actuator as at the start
-        d.actuator_length[row] = d.rk_actuator_length[row]
-        d.actuator_velocity[row] = d.rk_actuator_velocity[row]
-    advance_histories(m, d)
+    advance_history(m, d)
+    swap_actuators(m, d)
     advance_activations(m, d, d.step_act_dot)
+    swap_actuators(m, d)
     advance_velocity(m, d, d.step_acc)
     move_position(m, d.qpos, d.rk_step, m.opt_timestep)
     if m.nplastic > 0:

@@ -13,10 +13,10 @@ def dispatch(table, arguments, otherwise=None):
     module = sys._getframe(1).f_globals["__name__"]
     scope = {"__name__": module, "otherwise": otherwise}
     lines = [f"def chosen(kind, {arguments}):"]
-    for row in table.values():
-        scope[row.__name__] = row
     for key, row in table.items():
-        lines += [f"    if kind == {int(key)}:", f"        return {row.__name__}({arguments})"]
+        name = f"row_{int(key)}"  # two rows may have one name
+        scope[name] = row
+        lines += [f"    if kind == {int(key)}:", f"        return {name}({arguments})"]
     if otherwise is not None:
         lines.append(f"    return otherwise({arguments})")
     exec(compile("\n".join(lines), f"<table of {module}>", "exec"), scope)

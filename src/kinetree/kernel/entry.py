@@ -40,23 +40,24 @@ ENTRY = """def {name}({names}):
 """
 STAGE = """def {name}(m, d):
     kernel(as_m(m), as_d(d))
-    note_run(as_d(d), {number})
+    note_run(as_d(d), {number}, m)
 """
 LANE_BY_LANE = """def {name}(m, d):
     views, lane = as_d(d).views, 0
     while views[lane] != 0:  # a known count would be unrolled into as many copies
         kernel(as_m(m), as_view(views[lane]))
         lane += 1
-    note_run(as_d(d), {number})
+    note_run(as_d(d), {number}, m)
 """
 
 
 @mark_kernel
-def note_run(d, index):
-    """Count the run of a stage and note its place in the order of all runs since the reset."""
+def note_run(d, index, model):
+    """Count the run of a stage; note its place in the order of all runs since the reset, and the model's address."""
     d.stage_clock[0] += 1
     d.stage_order[index] = d.stage_clock[0]
     d.stage_runs[index] += 1
+    d.stage_model[0] = model
 
 
 @functools.cache

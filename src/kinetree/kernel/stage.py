@@ -40,7 +40,7 @@ def stage(function=None, *, scalar=False):
             pass
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             plain(inner)(model, data)
-            return plain(note_run)(data, call.stage_index)
+            return plain(note_run)(data, call.stage_index, getattr(model, "address", 0))
         check_arguments(call.__name__, model, data)
         if not JIT:
             return call(model.record(), data.record())

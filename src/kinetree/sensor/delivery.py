@@ -87,7 +87,7 @@ def deliver(m, d, of_stage):
 @stage
 def sensor_pos(m, d):
     """Sensors that depend on positions. MuJoCo's mj_sensorPos."""
-    if m.nsensor > 0 and m.opt_disableflags & NO_SENSOR == 0:
+    if m.opt_disableflags & NO_SENSOR == 0:
         rays, _ = mark_due(m, d, POS)
         if rays:
             rangefinders(m, d)
@@ -98,7 +98,7 @@ def sensor_pos(m, d):
 @stage
 def sensor_vel(m, d):
     """Sensors that depend on velocities; those of the user get the momenta of subtrees. MuJoCo's mj_sensorVel."""
-    if m.nsensor > 0 and m.opt_disableflags & NO_SENSOR == 0:
+    if m.opt_disableflags & NO_SENSOR == 0:
         _, users = mark_due(m, d, VEL)
         if users and not d.flg_subtreevel[0]:
             subtree_vel(m, d)
@@ -109,7 +109,7 @@ def sensor_vel(m, d):
 @stage
 def sensor_acc(m, d):
     """Sensors that depend on accelerations; those of the user get forces between bodies. MuJoCo's mj_sensorAcc."""
-    if m.nsensor > 0 and m.opt_disableflags & NO_SENSOR == 0:
+    if m.opt_disableflags & NO_SENSOR == 0:
         _, users = mark_due(m, d, ACC)
         if users and not d.flg_rnepost[0]:
             rne_post_constraint(m, d)

@@ -8,15 +8,15 @@ from ..dynamics.energy import energy_pos, energy_vel
 from ..dynamics.objects import object_frame
 from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
-from ..kernel.ops import absolute, cos, sin, where, zero
+from ..kernel.ops import absolute, where, zero
 from ..math.quaternion import MIN_VALUE, mul_quat, normalize4
 from ..math.vec3 import column, get3, get9, mul_mat_t_vec, sub
 from ..types import ObjType, SensorType, Stage
+from .camera import focal_length
 from .inside import is_inside
 from .reading import cut_off, put1, put3, put4, put_row
 
 POS, BODY = int(Stage.POS), int(ObjType.BODY)
-HALF_DEGREE = 3.14159265358979323846 / 360.0
 
 
 @kernel
@@ -32,18 +32,11 @@ def camprojection(m, d, i):
     site, c = m.sensor_objid[i], m.sensor_refid[i]
     width, height = 1.0 * m.cam_resolution[c, 0], 1.0 * m.cam_resolution[c, 1]
     seen = mul_mat_t_vec(get9(d.cam_xmat, c), sub(get3(d.site_xpos, site), get3(d.cam_xpos, c)))
-    if m.cam_sensorsize[c, 0] != 0.0 and m.cam_sensorsize[c, 1] != 0.0:
-        fx = m.cam_intrinsic[c, 0] / m.cam_sensorsize[c, 0] * width
-        fy = m.cam_intrinsic[c, 1] / m.cam_sensorsize[c, 1] * height
-    else:
-        angle = m.cam_fovy[c] * HALF_DEGREE
-        fx = 0.5 * cos(angle) / sin(angle) * height
-        fy = fx
     tiny = zero(seen[2]) + MIN_VALUE
     depth = where(absolute(seen[2]) < tiny, where(seen[2] < 0.0, -tiny, tiny), seen[2])
     a = m.sensor_adr[i]
-    d.sensor_fresh[a] = 0.5 * width - fx * (seen[0] / depth)
-    d.sensor_fresh[a + 1] = 0.5 * height + fy * (seen[1] / depth)
+    d.sensor_fresh[a] = 0.5 * width - focal_length(m, c, 0) * (seen[0] / depth)
+    d.sensor_fresh[a + 1] = 0.5 * height + focal_length(m, c, 1) * (seen[1] / depth)
 
 
 @kernel
@@ -166,13 +159,13 @@ def clock(m, d, i):
 
 
 @kernel
-def rangefinder(m, d, i):
-    """Readings along rays, which `rangefinders` has written already."""
+def already_cast(m, d, i):
+    """Rangefinders: `rangefinders` has written their readings."""
 
 
 POSITION = {
     SensorType.MAGNETOMETER: magnetometer,
-    SensorType.RANGEFINDER: rangefinder,
+    SensorType.RANGEFINDER: already_cast,
     SensorType.CAMPROJECTION: camprojection,
     SensorType.JOINTPOS: jointpos,
     SensorType.TENDONPOS: tendonpos,

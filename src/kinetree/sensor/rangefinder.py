@@ -6,21 +6,13 @@ Writes: sensor_fresh. Geoms of the sensor's own body are not met.
 
 from ..collision.ray import ALL_GROUPS, nearest
 from ..kernel import kernel
-from ..kernel.ops import cos, sin, where, zero
+from ..kernel.ops import where, zero
 from ..math.vec3 import add, add_scaled, column, dot, get3, get9, mul_mat_vec, norm, scale
 from ..types import ObjType, Projection, RayDataField
+from .camera import focal_length, has_lens, in_pixels
 
 SITE, PERSPECTIVE = int(ObjType.SITE), int(Projection.PERSPECTIVE)
 DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (1 << field for field in RayDataField)
-HALF_DEGREE = 3.14159265358979323846 / 360.0  # half of it in radians
-SINGLE = 2.0**29 + 1.0
-
-
-@kernel(scalar=True)
-def single(x):
-    """x rounded to single precision: MuJoCo computes focal lengths in it. (Veltkamp's splitting.)"""
-    upper = SINGLE * x
-    return upper - (upper - x)
 
 
 @kernel(scalar=True)
@@ -29,12 +21,8 @@ def pixel_offset(m, c, axis, pixel):
     count = m.cam_resolution[c, axis]
     if m.cam_projection[c] != PERSPECTIVE:
         return (2.0 * pixel + 1.0) / count - 1.0
-    if m.cam_sensorsize[c, 0] != 0.0 and m.cam_sensorsize[c, 1] != 0.0:
-        focal = single(m.cam_intrinsic[c, axis] / m.cam_sensorsize[c, axis] * count)
-        middle = single(m.cam_intrinsic[c, 2 + axis] / m.cam_sensorsize[c, axis] * count)
-        return (pixel + 0.5 - middle) / focal
-    angle = m.cam_fovy[c] * HALF_DEGREE
-    return (2.0 * pixel + 1.0 - count) / m.cam_resolution[c, 1] * (sin(angle) / cos(angle))
+    middle = in_pixels(m, c, axis, m.cam_intrinsic[c, 2 + axis]) if has_lens(m, c) else 0.5 * count
+    return (pixel + 0.5 - middle) / focal_length(m, c, axis)
 
 
 @kernel(scalar=True)

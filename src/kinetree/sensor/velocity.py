@@ -63,7 +63,7 @@ def frame_velocity(m, d, i):
     body, point, _, _ = object_frame(m.sensor_objtype[i], m, d, m.sensor_objid[i])
     v = velocity_at(d, body, point)
     if m.sensor_refid[i] >= 0:
-        carrier, origin, axes, _ = object_frame(m.sensor_reftype[i], m, d, m.sensor_refid[i])
+        carrier, _, axes, _ = object_frame(m.sensor_reftype[i], m, d, m.sensor_refid[i])
         v = seen_from(add_scaled6(v, velocity_at(d, carrier, point), -1.0), axes)
     return v
 

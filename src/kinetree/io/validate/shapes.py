@@ -17,6 +17,7 @@ def geoms(m: Any) -> Iterator[str]:
     shapes = np.where(m.geom_type == GeomType.HFIELD, m.nhfield, m.nmesh)
     needed = np.isin(m.geom_type, (GeomType.HFIELD, GeomType.MESH))
     yield from outside("geom_dataid", m.geom_dataid, np.where(needed, 0, -1), shapes)
+    yield from outside("site_dataid", m.site_dataid, np.where(m.site_type == GeomType.MESH, 0, -1), m.nmesh)
     yield from outside("cam_resolution", m.cam_resolution, 0, 2**31)
 
 
@@ -35,6 +36,7 @@ def meshes(m: Any) -> Iterator[str]:
     vertices = m.mesh_vertnum
     yield from outside("mesh_extrema", m.mesh_extrema, 0, vertices[:, None])
     yield from outside("mesh_face", m.mesh_face, 0, np.repeat(vertices, m.mesh_facenum)[:, None])
+    yield from outside("mesh_polyvertnum", m.mesh_polyvertnum, 1, m.nmeshpolyvert + 1)
     corners = np.repeat(np.repeat(vertices, m.mesh_polynum), m.mesh_polyvertnum)
     yield from outside("mesh_polyvert", m.mesh_polyvert, 0, corners)
     polygons = np.repeat(np.repeat(m.mesh_polynum, vertices), m.mesh_polymapnum)
