@@ -122,6 +122,7 @@ def step_both(pair: Both, k: int) -> None:
 # histories over steps
 
 
+@pytest.mark.criteria("P-SENS-HISTORY")
 @pytest.mark.parametrize("start", [0.0, 0.0123])
 @pytest.mark.parametrize("energy", [0, ENERGY], ids=["", "energy"])
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: i.name)

@@ -75,6 +75,7 @@ def agree(pair: Both, note: str, tolerance: float = SENSOR) -> None:
 # the tables
 
 
+@pytest.mark.criteria("P-SENS-TYPES")
 def test_every_type_is_in_one_table_or_refused():
     """MuJoCo's 49 types; a user's sensors belong to callbacks, at any stage."""
     places = [*READ, *UNREAD_SENSORS, SensorType.PLUGIN, SensorType.USER]
@@ -85,6 +86,7 @@ def test_every_type_is_in_one_table_or_refused():
         assert SensorType(int(kind)).name == name.removeprefix("mjSENS_")
 
 
+@pytest.mark.criteria("P-SENS-STAGES")
 @pytest.mark.parametrize("stage", TABLES, ids=lambda s: s.name)
 def test_tables_follow_the_stages_of_mujocos_compiler(stage):
     kinds = {int(k): int(s) for name in SOURCES for k, s in zip(*stages_of(source(name)), strict=True)}
@@ -113,6 +115,7 @@ def test_a_type_that_is_not_read_is_refused_by_the_name_of_its_element(kind):
 # all types on all objects
 
 
+@pytest.mark.criteria("P-SENS-CONFORMANCE")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", SOURCES)
 def test_readings_equal_mujocos(name, seed):
@@ -189,6 +192,7 @@ def test_readings_vary_and_are_not_zero():
 # cutoffs
 
 
+@pytest.mark.criteria("P-SENS-CUTOFF")
 @pytest.mark.parametrize("cutoff", [0.05, 0.7, 4.0])
 @pytest.mark.parametrize("name", ["sensors", "tree2"])
 def test_cutoffs_equal_mujocos_for_every_type(name, cutoff):

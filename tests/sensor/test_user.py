@@ -45,6 +45,7 @@ def squares(model, data, stage):
     out[:] = numbers(model, data, BUILTIN[name]) ** 2 + int(stage)
 
 
+@pytest.mark.criteria("P-SENS-USER")
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: i.name)
 @pytest.mark.parametrize("how", ["step", "forward", "halves", "inverse"])
 def test_callbacks_equal_mujocos(how, integrator, mujoco_callback):
