@@ -156,7 +156,7 @@ def mujoco_warnings() -> Iterator[list[str]]:
         finally:
             mujoco.set_mju_user_warning(before)
     level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("kinetree", "contextlib"):
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in ("kinetree", "contextlib"):
         level, frame = level + 1, frame.f_back  # the line to name is the user's
     for message in told:
         if before is None:
