@@ -22,8 +22,8 @@ def wild_address(contents: bytes) -> str:
     if len(contents) < HEADER + 8 * len(names):
         return ""
     sizes = dict(zip(names, np.frombuffer(contents, np.int64, len(names), HEADER).tolist(), strict=True))
-    arrays = _arrays(sizes)
-    at = _bytes_before_arrays()
+    arrays = arrays_of(sizes)
+    at = bytes_before_arrays()
     if any(n < 0 for _, _, n in arrays) or len(contents) != at + _bytes_of(arrays):
         return ""
     for name, kind, n in arrays:
@@ -37,13 +37,13 @@ def wild_address(contents: bytes) -> str:
 
 
 @cache
-def _bytes_before_arrays() -> int:
+def bytes_before_arrays() -> int:
     empty = mujoco.MjModel.from_xml_string("<mujoco/>")
     sizes = {field.name: getattr(empty, field.name) for field in FIELDS if str(field.type) == "mjtSize"}
-    return mujoco.mj_sizeModel(empty) - _bytes_of(_arrays(sizes))
+    return mujoco.mj_sizeModel(empty) - _bytes_of(arrays_of(sizes))
 
 
-def _arrays(sizes: dict[str, int]) -> list[tuple[str, str, int]]:
+def arrays_of(sizes: dict[str, int]) -> list[tuple[str, str, int]]:
     """Name, C type and length of every array, in the order of the file."""
     return [(f.name, str(f.type).split()[0], _length(f.array_extent, sizes)) for f in FIELDS if f.array_extent]
 
