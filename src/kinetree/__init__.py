@@ -29,6 +29,7 @@ from .dynamics.objects import object_acceleration, object_velocity
 from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
+from .mass import MassProperties, aggregate, set_body_mass_properties
 from .model import Model
 from .pipeline import (
     camlight,
@@ -79,6 +80,7 @@ __all__ = [
     "GeomType",
     "Integrator",
     "JointType",
+    "MassProperties",
     "Model",
     "ModelError",
     "ModelFileNotFoundError",
@@ -92,6 +94,7 @@ __all__ = [
     "__version__",
     "aba",
     "add_sensor_noise",
+    "aggregate",
     "angmom_mat",
     "apply_ft",
     "camlight",
@@ -141,6 +144,7 @@ __all__ = [
     "sensor_acc",
     "sensor_pos",
     "sensor_vel",
+    "set_body_mass_properties",
     "set_const",
     "solve_m",
     "step",

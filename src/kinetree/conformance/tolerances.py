@@ -61,3 +61,10 @@ of which a chain of poses loses one or two."""
 MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
 """The same for factors of M and what was solved with them: the condition number of M, up to 1e5 in random trees,
 multiplies the last digits."""
+
+MASS = 1e-12
+"""Mass properties against closed forms, other programs and round trips: sums of a few products, relative to the mass, to the
+distances and to mass times distance squared."""
+
+MASS_GRADIENT = 1e-6
+"""Exact derivatives of mass properties against central differences, which lose half the digits or more."""

@@ -1,0 +1,250 @@
+"""Sums, differences and multiples against definitions, identities and AeroSandbox."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kinetree as kt
+from kinetree.mass import aggregate_mass_properties, transform_mass_properties
+from tests.mass.bodies import assert_same, bodies, naive_sum, numbers, random_body, rotation
+
+MP = kt.MassProperties
+
+
+# sums
+
+
+def test_sum_is_what_the_definition_says():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        parts = [random_body(rng) for _ in range(5)]
+        expected = naive_sum([p.mass for p in parts], [p.cg for p in parts], [p.inertia for p in parts])
+        assert_same(kt.aggregate(parts), expected)
+        assert_same(sum(parts), expected)
+        total = parts[0]
+        for part in parts[1:]:
+            total += part
+        assert_same(total, expected)
+
+
+@given(bodies(), bodies())
+def test_sum_is_commutative(a, b):
+    assert_same(a + b, b + a)
+
+
+@given(st.lists(bodies(), min_size=1, max_size=6))
+def test_aggregate_equals_adding_one_by_one(parts):
+    assert_same(kt.aggregate(parts), sum(parts))
+
+
+def test_in_place_addition_rebinds():
+    a = b = MP.solid_sphere(1, 1)
+    a += MP.solid_sphere(1, 2)
+    assert b == MP.solid_sphere(1, 1) and a.mass == 2
+
+
+def test_the_empty_sum_is_nothing_and_valid():
+    for empty in (kt.aggregate([]), kt.aggregate(MP.stack([])), MP.zero()):
+        assert empty.mass == 0 and not empty.cg.any() and not empty.inertia.any()
+        assert empty.is_physically_valid()
+    body = MP.solid_box(3, 1, 2, 3, cg=(1, 2, 3))
+    assert body + MP.zero() == body == MP.zero() + body
+
+
+@given(bodies(), bodies())
+def test_no_mass_gives_no_nan(a, b):
+    b = b * (a.mass / b.mass)
+    b = MP(a.mass, b.cg, b.inertia)
+    gone = a - b
+    assert gone.mass == 0 and not np.isnan(gone.inertia).any()
+    np.testing.assert_allclose(gone.cg, (a.cg + b.cg) / 2, atol=1e-14)
+    assert_same(kt.aggregate([a, -b]), gone, scale=np.abs(a.inertia_about_point(0)).max())
+    nothing = MP.point_mass(0, a.cg) + MP.point_mass(0, b.cg)
+    assert nothing.is_physically_valid() and nothing.is_point_mass()
+
+
+def test_what_has_inertia_but_no_mass_is_not_possible():
+    gone = MP.solid_sphere(2, 1) - MP.point_mass(2, (0, 0, 0))
+    assert gone.mass == 0 and not gone.is_physically_valid()
+    with pytest.raises(ValueError, match="inertia without mass: 0.8"):
+        gone.validate()
+
+
+def test_aggregate_is_right_where_masses_cancel_on_the_way():
+    """A body and a hole of the same mass: adding one by one forgets the moment that they leave."""
+    rng = np.random.default_rng(3)
+    a, b, c = random_body(rng), random_body(rng), random_body(rng)
+    hole = b * (a.mass / b.mass)
+    hole = -MP(a.mass, hole.cg, hole.inertia)
+    expected = naive_sum([a.mass, hole.mass, c.mass], [a.cg, hole.cg, c.cg], [a.inertia, hole.inertia, c.inertia])
+    for order in ([a, hole, c], [c, a, hole], [hole, c, a]):
+        assert_same(kt.aggregate(order), expected, scale=10.0)
+
+
+def test_parts_in_one_place_stay_there():
+    place = (0.1, 0.2, 0.7)
+    parts = [MP.point_mass(m, place) for m in (0.1, 0.3, 1 / 3)]
+    for total in (sum(parts), kt.aggregate(parts), kt.aggregate(MP.stack(parts)), kt.aggregate(parts[2:])):
+        assert total.cg.tolist() == list(place) and total.is_point_mass()
+
+
+# multiples
+
+
+@given(bodies(), numbers(0.1, 10))
+def test_multiples(a, k):
+    assert_same(k * a, a * k)
+    assert_same((k * a) / k, a)
+    assert_same(a + a, 2 * a)
+    assert (-a).mass == -a.mass and (-a).cg.tolist() == a.cg.tolist() and -1.0 * -a == a == +a
+    assert_same(np.float64(k) * a, k * a)
+
+
+def test_multiples_of_odd_kinds():
+    a = MP.solid_sphere(3, 1)
+    assert Fraction(1, 4) * a == a / 4.0 == a / 4
+    for factor in (True, None, "2", [[1], [2, 3]], a):
+        with pytest.raises((TypeError, ValueError)):
+            factor * a
+    with pytest.raises(ZeroDivisionError):
+        a / 0
+    with pytest.raises(ZeroDivisionError):
+        a / np.array([1.0, 0.0])
+    for wrong in (1, 2.0, None, "x"):
+        with pytest.raises(TypeError):
+            a + wrong
+        with pytest.raises(TypeError):
+            wrong - a
+    with pytest.raises(TypeError, match="expected mass properties, got float"):
+        kt.aggregate([a, 1.0])
+    with pytest.raises(TypeError, match="several"):
+        kt.aggregate(a)
+
+
+# the value
+
+
+def test_it_never_changes():
+    a = MP.solid_sphere(3, 1)
+    for name in ("mass", "cg", "inertia", "anything", "_scalars"):
+        with pytest.raises(AttributeError, match="never change"):
+            setattr(a, name, 1)
+        with pytest.raises(AttributeError):
+            delattr(a, name)
+    a.cg[0] = 7  # a copy
+    a.inertia[0] = 7
+    assert a == MP.solid_sphere(3, 1)
+    assert copy.copy(a) is a and copy.deepcopy(a) is a and pickle.loads(pickle.dumps(a)) == a
+
+
+def test_equality_and_hash():
+    a, b = MP.solid_sphere(3, 1), MP.solid_sphere(3.0, 1)
+    assert a == b and hash(a) == hash(b) and len({a, b}) == 1
+    assert a != MP.solid_sphere(3, 1.0000001) and a != 3 and a != "sphere"
+    assert MP.point_mass(1, (0.0, 0, 0)) == MP.point_mass(1, (-0.0, 0, 0))
+    assert hash(MP.point_mass(1, (0.0, 0, 0))) == hash(MP.point_mass(1, (-0.0, 0, 0)))
+
+
+def test_isclose():
+    a = MP.solid_box(3, 1, 2, 3, cg=(1, 2, 3))
+    assert a.isclose(a * (1 + 1e-10)) is True and a.isclose(a * (1 + 1e-8)) is False
+    assert a.isclose(a * (1 + 1e-8), rtol=1e-7) and not a.isclose(a.translated((1e-6, 0, 0)))
+    assert a.isclose(a.translated((1e-6, 0, 0)), rtol=0, atol=1e-5)
+    with pytest.raises(TypeError):
+        a.isclose(3)
+    assert not a.isclose(MP.point_mass(float("nan"), 0)) and not a.isclose(MP.point_mass(float("inf"), 0))
+
+
+def test_repr_can_be_read():
+    text = repr(MP.solid_sphere(3, 1, cg=(1, -0.0, 1 / 3)))
+    assert text == (
+        "MassProperties(mass=3 kg, cg=(1, 0, 0.333333) m, inertia=[[1.2, 0, 0], [0, 1.2, 0], [0, 0, 1.2]] kg·m²)"
+    )
+
+
+def test_components_come_with_positive_products():
+    """A cloud of points, its products of inertia by their definition; AeroSandbox would order xy, yz, xz."""
+    rng = np.random.default_rng(1)
+    points, masses = rng.normal(size=(8, 3)), rng.uniform(0.5, 2, 8)
+    cloud = naive_sum(masses, points)
+    x, y, z = (points - cloud.cg).T
+    products = [(masses * a * b).sum() for a, b in ((x, y), (x, z), (y, z))]
+    moments = [(masses * (a * a + b * b)).sum() for a, b in ((y, z), (x, z), (x, y))]
+    assert_same(MP.from_components(cloud.mass, cloud.cg, *moments, *products), cloud)
+    back = cloud.inertia_components_about_point(cloud.cg)
+    np.testing.assert_allclose(back, [*moments, *(-p for p in products)], atol=1e-12)
+
+
+def test_deprecated_spellings_work_and_warn():
+    with pytest.warns(DeprecationWarning, match="point_mass"):
+        assert MP.from_mass(3) == MP.point_mass(3, (0, 0, 0))
+    with pytest.warns(DeprecationWarning, match="from_components"):
+        assert MP.full(3, 1, 1, 1, 0.1, 0.2, 0.3) == MP.from_components(3, (0, 0, 0), 1, 1, 1, 0.1, 0.2, 0.3)
+    a = MP.solid_sphere(3, 1, cg=(1, 2, 3))
+    with pytest.warns(DeprecationWarning, match="cg"):
+        assert a.cg_offset.tolist() == [1, 2, 3]
+    with pytest.warns(DeprecationWarning, match="aggregate"):
+        assert aggregate_mass_properties([a, a]) == kt.aggregate([a, a])
+    turn = rotation(np.array((1.0, 2, 3, 4)))
+    with pytest.warns(DeprecationWarning, match="transform"):
+        assert transform_mass_properties(a, turn, (1, 1, 1)) == a.transform(turn, (1, 1, 1))
+
+
+@pytest.mark.parametrize("arguments, error, message", [
+    (("1", 0, np.eye(3)), TypeError, "mass: expected a number"),
+    ((None, 0, np.eye(3)), TypeError, "mass: expected a number"),
+    ((True, 0, np.eye(3)), TypeError, "mass: expected a number"),
+    ((10**400, 0, np.eye(3)), ValueError, "too large"),
+    ((1, (1, 2), np.eye(3)), ValueError, "cg: expected 3 numbers, got shape"),
+    ((1, 5, np.eye(3)), TypeError, "cg: expected 3 numbers, got 5"),
+    ((1, "abc", np.eye(3)), TypeError, "cg: expected 3 numbers"),
+    ((1, (1, 2, "3"), np.eye(3)), TypeError, "cg: expected"),
+    ((1, [[1, 2], [3]], np.eye(3)), ValueError, "cg: not a regular array"),
+    ((1, 0, np.eye(2)), ValueError, "inertia: expected 3 x 3 numbers, got shape"),
+    ((1, 0, 3.0), TypeError, "inertia: expected 3 x 3 numbers, got 3.0"),
+    ((1, 0, (1, 2, 3)), ValueError, "inertia: expected 3 x 3 numbers"),
+    ((np.ones(3), np.ones((4, 3)), np.eye(3)), ValueError, "batches of different shapes"),
+    ((np.ones(3) * 1j, 0, np.eye(3)), TypeError, "mass: expected numbers"),
+])  # fmt: skip
+def test_bad_arguments_are_told(arguments, error, message):
+    with pytest.raises(error, match=message):
+        MP(*arguments)
+
+
+def test_bad_number_of_arguments():
+    for arguments in ((1, 2), (1, 0, 1, 2), (1, 0, 1, 2, 3, 4)):
+        if len(arguments) != 4:
+            with pytest.raises(TypeError, match="diagonal takes"):
+                MP.diagonal(*arguments)
+
+
+# AeroSandbox
+
+
+def test_agrees_with_aerosandbox():
+    """Its components come in another order: xy, yz, xz."""
+    asb = pytest.importorskip("aerosandbox")
+    rng = np.random.default_rng(7)
+
+    def theirs(p):
+        i = p.inertia
+        return asb.MassProperties(p.mass, *p.cg, i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[1, 2], i[0, 2])
+
+    def ours(p):
+        return MP(p.mass, p.xyz_cg, p.inertia_tensor)
+
+    for _ in range(50):
+        a, b = random_body(rng), random_body(rng)
+        point = rng.normal(size=3)
+        assert_same(ours(theirs(a) + theirs(b)), a + b)
+        assert_same(ours(theirs(a) - theirs(b) / 7), a - b / 7, scale=10)
+        assert_same(ours(theirs(a) * 3), a * 3)
+        about = theirs(a).get_inertia_tensor_about_point(*point)
+        np.testing.assert_allclose(a.inertia_about_point(point), about, rtol=1e-12, atol=1e-12)
