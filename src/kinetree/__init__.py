@@ -29,7 +29,7 @@ from .dynamics.objects import object_acceleration, object_velocity
 from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
-from .mass import MassProperties, aggregate, set_body_mass_properties
+from .mass import MassAggregator, MassProperties, aggregate, set_body_mass_properties
 from .model import Model
 from .pipeline import (
     camlight,
@@ -80,6 +80,7 @@ __all__ = [
     "GeomType",
     "Integrator",
     "JointType",
+    "MassAggregator",
     "MassProperties",
     "Model",
     "ModelError",

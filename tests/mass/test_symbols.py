@@ -36,6 +36,9 @@ PROGRAMS = {
     "gyration": lambda a, b, c: MP.from_radii_of_gyration(a, b, c, c),
     "pseudo-inertia": lambda a, b, c: MP.from_pseudo_inertia(MP.solid_box(a, b, c, 1, cg=(a, b, c)).pseudo_inertia()),
     "log-Cholesky": lambda a, b, c: MP.from_log_cholesky([a, b, c, 0.1, a, b, c, 1.0, b, c]),
+    "aggregator": lambda a, b, c: kt.MassAggregator(
+        {"tank": lambda t: TANK * t, "rest": MP.point_mass(b, (c, 1, 0))}
+    ).total(a),
     "ellipsoid": lambda a, b, c: MP.solid_ellipsoid(None, a, b, c, density=2.0),
     "capsule": lambda a, b, c: MP.solid_capsule(None, a, b, density=c),
     "cone": lambda a, b, c: MP.solid_cone(None, a, b, density=c),
