@@ -29,7 +29,7 @@ from .dynamics.objects import object_acceleration, object_velocity
 from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
-from .mass import MassAggregator, MassProperties, aggregate, set_body_mass_properties
+from .mass import MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
 from .model import Model
 from .pipeline import (
     camlight,
@@ -128,6 +128,7 @@ __all__ = [
     "jac_subtree_com",
     "kinematics",
     "load",
+    "load_budget",
     "load_trajectory",
     "local_to_global",
     "make_m",

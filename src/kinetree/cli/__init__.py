@@ -1,4 +1,4 @@
-"""The command line: `kinetree run`, `kinetree check` and `kinetree info`."""
+"""The command line: `kinetree run`, `kinetree check`, `kinetree info` and `kinetree mass`."""
 
 from .app import app, main
 

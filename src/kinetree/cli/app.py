@@ -16,6 +16,7 @@ from .. import __version__
 from ..errors import ModelError
 from . import check as check_command
 from . import info as info_command
+from . import mass as mass_command
 from . import run as run_command
 from .common import complain, output
 
@@ -75,6 +76,31 @@ def check(
 def info(model: ModelArgument) -> None:
     """Show what a model is made of, and what kinetree does not compute for it."""
     raise typer.Exit(info_command.info(model))
+
+
+@app.command()
+def mass(
+    budget: Annotated[Path, typer.Argument(help="A table of components, .toml or .csv.")],
+    picture: Annotated[Path | None, typer.Argument(help="With --plot: the file to draw to, a PNG.")] = None,
+    about: Annotated[
+        tuple[float, float, float] | None, typer.Option(help="The point that the inertia is taken about, in m.")
+    ] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw components, cg and ellipsoid of inertia to PICTURE, or open it.")
+    ] = False,
+    mjcf: Annotated[bool, typer.Option("--mjcf", help="Print the total as an inertial element of MJCF.")] = False,
+    urdf: Annotated[bool, typer.Option("--urdf", help="Print the total as an inertial element of URDF.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    regularise: Annotated[
+        float | None,
+        typer.Option(help="For --mjcf and --urdf: raise smaller principal moments to this, in kg·m²."),
+    ] = None,
+) -> None:
+    """Add up a table of components: mass, centre of gravity, inertia, principal axes; warn of what cannot exist."""
+    chosen = [name for name, wanted in (("mjcf", mjcf), ("urdf", urdf), ("json", json)) if wanted]
+    if len(chosen) > 1:
+        raise typer.BadParameter(f"choose one of --{', --'.join(chosen)}")
+    raise typer.Exit(mass_command.mass(budget, picture, about, plot, chosen[0] if chosen else "table", regularise))
 
 
 def main(arguments: list[str] | None = None) -> None:
