@@ -218,11 +218,16 @@ def test_bad_arguments_are_told(arguments, error, message):
         MP(*arguments)
 
 
-def test_bad_number_of_arguments():
-    for arguments in ((1, 2), (1, 0, 1, 2), (1, 0, 1, 2, 3, 4)):
-        if len(arguments) != 4:
-            with pytest.raises(TypeError, match="diagonal takes"):
-                MP.diagonal(*arguments)
+def test_arguments_by_name():
+    body = MP.diagonal(3, (1, 2, 3), 4, 5, 6)
+    assert MP.diagonal(mass=3, cg=(1, 2, 3), Ixx=4, Iyy=5, Izz=6) == body == MP.diagonal(3, 4, 5, 6, cg=(1, 2, 3))
+    assert MP.diagonal(3, (1, 2, 3), 4, Iyy=5, Izz=6) == body
+    assert MP.diagonal(3, Ixx=4, Iyy=5, Izz=6) == MP.diagonal(3, 4, 5, 6)
+    for arguments, named in (
+        ((1, 2), {}), ((1, 2, 3), {}), ((1, 0, 1, 2, 3, 4), {}), ((1, 0, 1, 2), {"Ixx": 3, "Iyy": 4}), ((1, 2, 3), {"Iyz": 3}),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="diagonal takes"):
+            MP.diagonal(*arguments, **named)
 
 
 # AeroSandbox

@@ -214,7 +214,7 @@ class _Reader:
             self.complain("axis", f"expected x, y or z, got {axis!r}")
         arguments: dict[str, Any] = {**lengths, "density" if by_density else "mass": amount}
         if shape == "mesh":
-            arguments |= {"mesh": self.file(), "scale": self.scale()}
+            arguments |= {"vertices": self.file(), "scale": self.scale()}
         if self.problems:
             return None
         try:

@@ -23,7 +23,7 @@ class Meshes(Value):
     @classmethod
     def from_mesh(
         cls,
-        mesh: Any,
+        vertices: Any,
         faces: Any = None,
         *,
         density: float | None = None,
@@ -32,14 +32,14 @@ class Meshes(Value):
     ) -> Self:
         """The solid inside a closed triangle mesh, of uniform density.
 
-        mesh: an STL or OBJ file (needs the extra `kinetree[mesh]`), an object with `vertices` and `faces`, or an array
-        of vertices (n, 3) with faces (k, 3), three vertices each. density [kg/m³] or mass [kg]; scale: metres for one
-        unit of length, 0.001 for a file in millimetres. Raises a ValueError with the reason for a mesh that is not
+        vertices: an STL or OBJ file (needs the extra `kinetree[mesh]`), an object with `vertices` and `faces`, or an
+        array of vertices (n, 3) with faces (k, 3), three vertices each. density [kg/m³] or mass [kg]; scale: metres for
+        one unit of length, 0.001 for a file in millimetres. Raises a ValueError with the reason for a mesh that is not
         closed.
         """
         if (mass is None) == (density is None):
             raise TypeError("give either the mass or the density")
-        points, triangles = _vertices_and_faces(mesh, faces)
+        points, triangles = _vertices_and_faces(vertices, faces)
         points = points * _positive(scale, "scale")
         _check_closed(points, triangles)
         volume, centre, second = integrals(points, triangles)

@@ -45,12 +45,13 @@ class MassProperties(Solids, Meshes, Frames, Validity, Parameters, Exchange):
         return cls._made(mass, position, (0.0,) * 6)
 
     @classmethod
-    def diagonal(cls, mass: Any, *arguments: Any) -> Self:
+    def diagonal(cls, mass: Any, *arguments: Any, **named: Any) -> Self:
         """`diagonal(mass, cg, Ixx, Iyy, Izz)`: principal axes along x, y, z. Without cg the body is at the origin."""
-        if len(arguments) not in (3, 4):
+        with_cg = "cg" not in named and len(arguments) + len(named) == 4
+        given = dict(zip(("cg", "Ixx", "Iyy", "Izz")[not with_cg :], arguments, strict=False), **named)
+        if len(given) != len(arguments) + len(named) or {"cg", *given} != {"cg", "Ixx", "Iyy", "Izz"}:
             raise TypeError("diagonal takes mass, cg, Ixx, Iyy, Izz, or mass, Ixx, Iyy, Izz")
-        cg, moments = (arguments[0], arguments[1:]) if len(arguments) == 4 else (0, arguments)
-        return cls._made(mass, cg, (*moments, 0.0, 0.0, 0.0))
+        return cls._made(mass, given.get("cg", 0), (given["Ixx"], given["Iyy"], given["Izz"], 0.0, 0.0, 0.0))
 
     @classmethod
     def from_components(cls, mass: Any, cg: Any, Ixx: Any, Iyy: Any, Izz: Any, Ixy: Any, Ixz: Any, Iyz: Any) -> Self:
