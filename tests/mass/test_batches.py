@@ -72,6 +72,17 @@ def test_what_is_one_number_holds_for_all():
     assert MP.point_mass([1, 2, 3], [[0, 0, 1], [0, 1, 0], [1, 0, 0]]).cg[1].tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_arrays_in_a_tuple_are_scalars(count):
+    """Also of a batch of three, where they could be mistaken for rows."""
+    x, y, z = np.random.default_rng(0).normal(size=(3, count))
+    for cg in ((x, y, z), [x, y, z], (x, y, 0.5)):
+        batch = MP.point_mass(2, cg)
+        np.testing.assert_array_equal(batch.cg, np.stack([x, y, np.broadcast_to(cg[2], count)], axis=-1))
+    with pytest.raises(ValueError, match="one array"):
+        MP.point_mass(2, [np.zeros(3)] * 4)
+
+
 def test_checks_give_flags():
     batch = MP.stack([MP.solid_sphere(1, 1), MP.diagonal(1, 1, 1, 3), MP.point_mass(-1, 0), MP.point_mass(1, 0)])
     assert batch.is_physically_valid().tolist() == [True, False, False, True]

@@ -28,8 +28,9 @@ class MassProperties(Solids, Meshes, Frames, Validity, Parameters, Exchange):
         total = wing + fuselage - hole
 
     The value never changes. Its scalars are floats, NumPy arrays (a batch of bodies in one value: mass (n,), cg (n, 3),
-    inertia (n, 3, 3)), CasADi SX or MX, JAX arrays, or anything with + - * /. What needs eigenvalues or a decision is
-    for numbers only and raises a TypeError on symbols. Of a symbolic tensor the upper triangle is read.
+    inertia (n, 3, 3); arrays in a tuple are scalars, cg=(x, y, z)), CasADi SX or MX, JAX arrays, or anything with
+    + - * /. What needs eigenvalues or a decision is for numbers only and raises a TypeError on symbols. Of a symbolic
+    tensor the upper triangle is read.
     """
 
     # construction

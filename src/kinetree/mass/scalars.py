@@ -71,8 +71,8 @@ def _batch(value: Any, what: str) -> Scalar:
 def elements(value: Any, shape: tuple[int, ...], what: str) -> tuple[Scalar, ...]:
     """The scalars of a vector or matrix, row by row.
 
-    value: nested sequences of scalars; or an array whose last axes have this shape, the ones before being a batch; or a
-    CasADi vector or matrix.
+    value: nested sequences of scalars, each of which may be a batch; or an array, or lists of plain numbers, whose last
+    axes have this shape, the ones before being a batch; or a CasADi vector or matrix.
     """
     if from_casadi(value):
         return _casadi_elements(value, shape, what)
@@ -108,6 +108,8 @@ def _nested(value: Sequence[Any], shape: tuple[int, ...]) -> list[Any] | None:
 
 
 def _regular(value: Any, what: str) -> np.ndarray:
+    if any(array_library(item) is not None and item.ndim for item in value):  # x, y, z or rows? only one may be meant
+        raise ValueError(f"{what}: {len(value)} arrays in a sequence: give a batch as one array, np.stack(...)")
     try:
         return np.asarray(value)
     except ValueError as error:
