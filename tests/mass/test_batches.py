@@ -134,6 +134,18 @@ def test_no_mass_gives_no_nan_in_any_item():
     assert np.isfinite(kt.aggregate(both).cg).all()
 
 
+def test_columns_of_a_table_are_arrays():
+    class Column:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3.0)
+
+    assert MP.point_mass(1, Column()).cg.tolist() == [0, 1, 2]
+    assert MP.point_mass(1, range(3)).cg.tolist() == [0, 1, 2]
+    for wrong in ({1, 2, 3}, (i for i in range(3)), object()):
+        with pytest.raises(TypeError, match="cg: expected 3 numbers"):
+            MP.point_mass(1, wrong)
+
+
 def test_integers_and_single_precision_become_double():
     batch = MP.point_mass(np.arange(3), np.zeros((3, 3), np.float32))
     assert batch.mass.dtype == batch.cg.dtype == np.float64

@@ -82,6 +82,8 @@ def elements(value: Any, shape: tuple[int, ...], what: str) -> tuple[Scalar, ...
             if nested is not None:
                 return tuple(scalar(item, what) for item in nested)
             value = _regular(value, what)
+        elif hasattr(value, "__array__"):  # a column of a table, say
+            value = np.asarray(value)
         else:
             raise TypeError(f"{what}: expected {_wanted(shape)}, got {_shown(value)}")
     if len(value.shape) < len(shape) or tuple(value.shape[-len(shape) :]) != shape:
