@@ -8,6 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.cli import mass_figure
+from kinetree.cli.common import output
 
 MP = kt.MassProperties
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -65,6 +66,22 @@ def test_table_total_and_axes(kinetree, files):
         assert f"principal moment {moment:.5g} kg·m² about (" in out
 
 
+def test_a_narrow_terminal_shows_the_total(kinetree, files, monkeypatch):
+    for width in (80, 20):
+        monkeypatch.setattr(output, "_width", width)
+        _, out, _ = kinetree("mass", "parts.csv")
+        lines = out.splitlines()
+        assert "total mass: 4 kg" in lines and "total cg: (1, 0, 1.5) m" in lines
+        i = total().inertia
+        assert any(
+            line.startswith(f"total inertia about its cg: Ixx {i[0, 0]:.5g}, Iyy {i[1, 1]:.5g}") for line in lines
+        )
+        rows = [line for line in lines if line.startswith(("┃", "│"))]
+        assert all(len(line) <= width for line in rows) and "…" not in out
+        if width == 80:
+            assert sum("│ left " in line for line in rows) == 2, "mass and cg in one table, moments in another"
+
+
 def test_json(kinetree, files):
     status, out, err = kinetree("mass", "block.toml", "--json", "--about", "0", "0", "1")
     assert (status, err) == (0, "")
@@ -73,7 +90,11 @@ def test_json(kinetree, files):
     assert MP.from_dict(values["total"]).isclose(block, 1e-12) and values["title"] == "Block" and values["possible"]
     assert values["components"]["bore"]["hole"] and values["components"]["bore"]["mass"] < 0 and "-0.0," not in out
     np.testing.assert_allclose(values["principal_moments"], block.principal_moments())
+    assert values["about"]["point"] == [0, 0, 1]
     np.testing.assert_allclose(values["about"]["inertia"], block.inertia_about_point((0, 0, 1)))
+    values = json.loads(kinetree("mass", "block.toml", "--json")[1])
+    assert values["about"]["point"] == [0, 0, 0]
+    np.testing.assert_allclose(values["about"]["inertia"], block.inertia_about_point((0, 0, 0)))
 
 
 def test_elements_for_simulators(kinetree, files):
@@ -123,6 +144,23 @@ def test_pictures(kinetree, files, tmp_path, monkeypatch):
     assert kinetree("mass", "parts.csv", "--plot")[0] == 0 and len(shown) == 1
 
 
+def test_the_picture_may_come_first(kinetree, files, tmp_path):
+    status, out, err = kinetree("mass", "--plot", "first.png", "parts.csv")
+    assert (status, err) == (0, "picture: first.png\n") and "total mass: 4 kg" in out
+    assert (tmp_path / "first.png").read_bytes().startswith(PNG)
+    assert (
+        kinetree("mass", "parts.csv", "--plot", "bare")[2] == "picture: bare.png\n" and (tmp_path / "bare.png").exists()
+    )
+
+
+def test_nothing_is_printed_if_the_picture_cannot_be_written(kinetree, files, tmp_path):
+    for picture in ("no/such/folder.png", "out.xyz", "."):
+        assert kinetree("mass", "parts.csv", "--plot", picture)[:2] == (1, "")
+    before = (tmp_path / "point.csv").read_text()
+    assert kinetree("mass", "parts.csv", "--plot", "point.csv")[0] == 1
+    assert (tmp_path / "point.csv").read_text() == before, "another table is not drawn over"
+
+
 def test_the_ellipsoid_has_the_same_inertia():
     body = MP.solid_ellipsoid(3, 1, 2, 4, cg=(1, 2, 3))
     half_axes = mass_figure.ellipsoid(body)
@@ -140,6 +178,11 @@ def test_the_ellipsoid_has_the_same_inertia():
     (["parts.csv", "--about", "1", "2"], 2, "--about"),
     (["parts.csv", "--plot", "no/such/folder.png"], 1, "cannot write to no/such/folder.png: No such file or directory"),
     (["parts.csv", "--plot", "out.xyz"], 1, "cannot write to out.xyz"),
+    (["parts.csv", "--regularise", "1e-6"], 2, "--regularise is for --mjcf and --urdf"),
+    (["parts.csv", "--json", "--regularise", "1e-6"], 2, "--regularise is for --mjcf and --urdf"),
+    (["parts.csv", "--mjcf", "--regularise", "-1"], 2, "--regularise must be a positive moment"),
+    (["point.csv", "--urdf"], 1, "point.csv: MuJoCo needs three positive principal moments"),
+    (["point.csv", "--urdf"], 1, "--regularise 1e-6, say"),
     ([], 2, "Missing argument"),
 ])  # fmt: skip
 def test_bad_calls(kinetree, files, arguments, status, message):

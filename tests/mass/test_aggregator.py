@@ -64,6 +64,25 @@ def test_it_is_a_dictionary():
         plane.total(2)
 
 
+def test_a_broken_function_is_told_by_name():
+    plane = aircraft()
+    plane["ballast"] = lambda t: MP.point_mass(1 / (t - 2), 0)
+    with pytest.raises(ZeroDivisionError) as error:
+        plane.total(2)
+    assert error.value.__notes__ == ["in the function of component 'ballast' at t = 2"]
+
+
+def test_components_need_names():
+    with pytest.raises(TypeError, match='takes components by name, {"engine": engine, ...}, not list'):
+        kt.MassAggregator([MP.zero()])
+
+
+def test_batches_of_different_sizes():
+    plane = kt.MassAggregator({"a": lambda t: MP.point_mass(np.ones(3), 0), "b": MP.point_mass(np.ones(4), 0)})
+    with pytest.raises(ValueError, match="batches of different shapes"):
+        plane.total()
+
+
 def test_times_may_be_a_batch():
     times = np.linspace(0, 19, 5)
     batch = aircraft().total(times)

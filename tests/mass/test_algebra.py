@@ -128,7 +128,36 @@ def test_multiples_of_odd_kinds():
         kt.aggregate(a)
 
 
+def test_zero_is_nothing_on_either_side():
+    a = MP.solid_sphere(3, 1)
+    assert a + 0 is a and 0 + a is a
+    for wrong in (0.0, False, 1):
+        with pytest.raises(TypeError):
+            a + wrong
+        with pytest.raises(TypeError):
+            wrong + a
+
+
+def test_batches_that_do_not_fit_are_told():
+    three, four = MP.solid_sphere(np.ones(3), 1), MP.solid_sphere(np.ones(4), 1)
+    message = r"batches of different shapes: \(3,\), \(4,\)"
+    for wrong in (lambda: three + four, lambda: three - four, lambda: kt.aggregate([three, MP.zero(), four])):
+        with pytest.raises(ValueError, match=message):
+            wrong()
+
+
+def test_aggregate_says_what_it_takes():
+    with pytest.raises(TypeError, match=r"aggregate\(components.values\(\)\)"):
+        kt.aggregate({"a": MP.zero()})
+    with pytest.raises(TypeError, match="several mass properties or a batch, not float"):
+        kt.aggregate(3.0)
+
+
 # the value
+
+
+def test_a_body_is_true():
+    assert MP.solid_sphere(3, 1) and MP.zero() and MP.stack([MP.zero()]) and not MP.stack([])
 
 
 def test_it_never_changes():
@@ -138,8 +167,10 @@ def test_it_never_changes():
             setattr(a, name, 1)
         with pytest.raises(AttributeError):
             delattr(a, name)
-    a.cg[0] = 7  # a copy
-    a.inertia[0] = 7
+    batch = MP.solid_sphere(np.arange(1.0, 4), 1)
+    for array in (a.cg, a.inertia, batch.mass, batch.cg, batch.inertia):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
     assert a == MP.solid_sphere(3, 1)
     assert copy.copy(a) is a and copy.deepcopy(a) is a and pickle.loads(pickle.dumps(a)) == a
 
@@ -159,7 +190,7 @@ def test_isclose():
     assert a.isclose(a.translated((1e-6, 0, 0)), rtol=0, atol=1e-5)
     with pytest.raises(TypeError):
         a.isclose(3)
-    assert not a.isclose(MP.point_mass(float("nan"), 0)) and not a.isclose(MP.point_mass(float("inf"), 0))
+    assert not a.isclose(MP.point_mass([np.nan], 0)[0]) and not a.isclose(MP.point_mass([np.inf], 0)[0])
 
 
 def test_repr_can_be_read():
@@ -216,6 +247,38 @@ def test_deprecated_spellings_work_and_warn():
 def test_bad_arguments_are_told(arguments, error, message):
     with pytest.raises(error, match=message):
         MP(*arguments)
+
+
+@pytest.mark.parametrize("arguments, named, message", [
+    ((), {}, "MassProperties takes mass, cg and inertia: mass and cg and inertia missing"),
+    ((1, 0), {}, "MassProperties takes mass, cg and inertia: inertia missing"),
+    ((1, 0, 1, 1, 1), {}, "MassProperties takes mass, cg and inertia, not 5 values: .*MassProperties.from_components"),
+    ((), {"mass": 1, "x_cg": 2, "Ixx": 3}, "MassProperties .*, not x_cg, Ixx: .*MassProperties.from_components"),
+    ((1,), {"centre": 0}, "MassProperties takes mass, cg and inertia, not centre$"),
+    ((1, 0, np.eye(3)), {"cg": 0}, "MassProperties was given cg twice"),
+    ((1,), {"cg": 0, "cg_offset": 0, "inertia": np.eye(3)}, "MassProperties takes .*, not cg_offset"),
+])  # fmt: skip
+def test_wrong_arguments_name_the_class(arguments, named, message):
+    with pytest.raises(TypeError, match=message):
+        MP(*arguments, **named)
+
+
+def test_cg_offset_is_an_old_name_of_cg():
+    with pytest.warns(DeprecationWarning, match="cg_offset= is deprecated: write cg=") as warned:
+        assert MP(2, cg_offset=(1, 2, 3), inertia=np.eye(3)) == MP(2, cg=(1, 2, 3), inertia=np.eye(3))
+        assert MP.diagonal(2, 1, 1, 1, cg_offset=(1, 2, 3)) == MP.diagonal(2, (1, 2, 3), 1, 1, 1)
+    assert {w.filename for w in warned} == {__file__}, "the warning points to the caller"
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_mass_is_finite(wrong):
+    for make in (
+        lambda m: MP(m, 0, np.eye(3)), lambda m: MP.point_mass(m, 0), lambda m: MP.diagonal(m, 1, 1, 1),
+        lambda m: MP.solid_sphere(m, 1), lambda m: MP.from_radii_of_gyration(np.float32(m), 1, 1, 1),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="mass must be finite, got"):
+            make(wrong)
+        assert make(-2.0).mass == -2, "a hole"
 
 
 def test_arguments_by_name():

@@ -141,7 +141,9 @@ def test_open_meshes_are_refused_with_the_reason(faces, reason):
     ((CORNERS * np.nan, CUBE), {"mass": 1}, ValueError, "finite"),
     ((CORNERS, CUBE + 1), {"mass": 1}, ValueError, "vertex 8 does not exist"),
     ((CORNERS, CUBE * 1.0), {"mass": 1}, ValueError, "faces: expected"),
-    ((CORNERS, CUBE[:0]), {"mass": 1}, ValueError, "faces: expected"),
+    ((CORNERS, CUBE[:0]), {"mass": 1}, ValueError, "the mesh has no triangles"),
+    ((CORNERS, []), {"mass": 1}, ValueError, "the mesh has no triangles"),
+    ((CORNERS, [[0, 1, 1]]), {"mass": 1}, ValueError, "the mesh has no triangles"),
     ((CORNERS * (1, 1, 0), CUBE), {"mass": 1}, ValueError, "no volume|not closed"),
     ((CORNERS,), {"mass": 1}, TypeError, "needs a file"),
     (("no/such/file.stl",), {"mass": 1}, FileNotFoundError, "no mesh file"),
@@ -156,5 +158,14 @@ def test_a_broken_file_is_told(tmp_path):
     pytest.importorskip("trimesh")
     path = tmp_path / "broken.stl"
     path.write_bytes(b"solid nothing\nfacet")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="broken.stl: "):
         MP.from_mesh(path, mass=1)
+
+
+def test_an_open_file_is_told_by_name(tmp_path):
+    pytest.importorskip("trimesh")
+    path = tmp_path / "open.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    for given in (path, str(path)):
+        with pytest.raises(ValueError, match="open.obj: the mesh is not closed"):
+            MP.from_mesh(given, mass=1)

@@ -70,7 +70,7 @@ def test_large_and_small_parameters_give_numbers_or_an_error():
 
 @pytest.mark.parametrize("body, reason", [
     (MP.rod(1, 2), "three directions"), (MP.plate(1, 1, 2), "three directions"), (MP.point_mass(1, 0), "three directions"),
-    (MP.zero(), "positive mass"), (MP.solid_sphere(-1, 1), "positive mass"), (MP.point_mass(np.nan, 0), "finite"),
+    (MP.zero(), "positive mass"), (MP.solid_sphere(-1, 1), "positive mass"), (MP.point_mass([np.nan], 0)[0], "finite"),
 ])  # fmt: skip
 def test_bodies_without_volume_have_no_logarithm(body, reason):
     with pytest.raises(ValueError, match=reason):

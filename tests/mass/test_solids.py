@@ -130,6 +130,13 @@ def test_density_gives_the_mass_of_the_shape(name):
             make(1.0, *lengths[:-1], wrong)
 
 
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf, np.array([1.0, -1.0])])
+def test_densities_are_not_negative(wrong):
+    for make in (lambda d: MP.solid_sphere(radius=1, density=d), lambda d: MP.plate(dx=1, dy=1, density=d)):
+        with pytest.raises(ValueError, match="density must be finite and not negative"):
+            make(wrong)
+
+
 def test_radii_of_gyration():
     body = MP.from_radii_of_gyration(2, 1, 2, 2, cg=CG)
     np.testing.assert_allclose(body.inertia, np.diag((2, 8, 8)), atol=MASS)

@@ -55,7 +55,7 @@ def test_impossible_ones_are_so_in_every_frame(body, turn, excess):
 
 @pytest.mark.parametrize("body, words", [
     (lambda: MP.point_mass(-1, 0), "mass is negative: -1 kg"),
-    (lambda: MP.point_mass(np.nan, 0), "mass is not finite: nan"),
+    (lambda: MP.point_mass([np.nan], 0)[0], "mass is not finite: nan"),
     (lambda: MP.point_mass(1, (0, np.inf, 0)), "cg is not finite: 0, inf, 0"),
     (lambda: MP.diagonal(1, np.nan, 1, 1), "inertia is not finite: nan, 0, 0, 0, 1, 0, 0, 0, 1"),
     (lambda: MP(1, 0, [[1, 0.1, 0], [0.2, 1, 0], [0, 0, 1]]), "inertia is not symmetric: Ixy = 0.1 but Iyx = 0.2"),
@@ -155,4 +155,21 @@ def test_nearest_of_impossible_masses():
     assert MP.solid_sphere(-1, 1).nearest_valid() == MP.point_mass(0, 0)
     assert MP.diagonal(0, 1, 1, 1).nearest_valid() == MP.zero()
     with pytest.raises(ValueError, match="finite"):
-        MP.point_mass(np.nan, 0).nearest_valid()
+        MP.point_mass([np.nan], 0)[0].nearest_valid()
+
+
+def test_a_tensor_symmetric_but_for_rounding_can_be_used():
+    """As every product R I R' is."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        tensor = axes @ np.diag([1.0, 2.0, 2.5]) @ axes.T
+        body = kt.MassProperties(1.0, 0.0, tensor)
+        np.testing.assert_allclose((body + body).inertia, 2 * tensor, rtol=1e-12, atol=1e-15)
+        body.validate()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-20, 1.0, 1e20, 1e160])
+def test_nearest_valid_at_any_scale(scale):
+    near = kt.MassProperties.diagonal(1.0, scale, scale, 3 * scale).nearest_valid()
+    np.testing.assert_allclose(np.diag(near.inertia) / scale, [4 / 3, 4 / 3, 8 / 3], rtol=1e-12)

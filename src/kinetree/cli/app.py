@@ -81,7 +81,7 @@ def info(model: ModelArgument) -> None:
 @app.command()
 def mass(
     budget: Annotated[Path, typer.Argument(help="A table of components, .toml or .csv.")],
-    picture: Annotated[Path | None, typer.Argument(help="With --plot: the file to draw to, a PNG.")] = None,
+    picture: Annotated[Path | None, typer.Argument(help="With --plot: the file to draw to, such as out.png.")] = None,
     about: Annotated[
         tuple[float, float, float] | None, typer.Option(help="The point that the inertia is taken about, in m.")
     ] = None,

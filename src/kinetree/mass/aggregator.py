@@ -30,6 +30,9 @@ class MassAggregator(MutableMapping[str, Component]):
     """
 
     def __init__(self, components: Mapping[str, Component] | None = None, body: str | int | None = None):
+        if components is not None and not isinstance(components, Mapping):
+            kind = type(components).__name__
+            raise TypeError(f'MassAggregator takes components by name, {{"engine": engine, ...}}, not {kind}')
         self.body = body
         self._components: dict[str, Component] = {}
         for name, component in (components or {}).items():
@@ -71,7 +74,11 @@ class MassAggregator(MutableMapping[str, Component]):
         """Every component at a time [s]."""
         out = {}
         for name, component in self._components.items():
-            value = component if isinstance(component, MassProperties) else component(t)
+            try:
+                value = component if isinstance(component, MassProperties) else component(t)
+            except Exception as problem:
+                problem.add_note(f"in the function of component {name!r} at t = {t}")
+                raise
             if not isinstance(value, MassProperties):
                 raise TypeError(f"component {name!r} gave {type(value).__name__} at t = {t}, not mass properties")
             out[name] = value

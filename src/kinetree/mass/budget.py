@@ -78,7 +78,7 @@ def load_budget(path: str | Path) -> Budget:
     for row in table.rows:
         reader = _Reader(row, Path(path), table.units)
         name, properties, hole = reader.component()
-        if name in lines:
+        if name and name in lines:
             reader.complain("name", f"duplicate name {name!r}, first in line {lines[name]}")
         elif name:
             lines[name] = row.line
@@ -87,7 +87,7 @@ def load_budget(path: str | Path) -> Budget:
             components[name] = -properties if hole else properties
             holes |= {name} if hole else set()
     if problems:
-        raise BudgetError(problems)
+        raise BudgetError(sorted(problems, key=lambda problem: problem.line))
     return Budget(table.title or Path(path).stem, components, frozenset(holes))
 
 
@@ -115,13 +115,15 @@ class _Reader:
     def complain(self, column: str, message: str) -> None:
         self.problems.append(Problem(str(self.path), self.row.line_of(column), column, message))
 
+    def missing(self, column: str, message: str) -> None:
+        """What misses may stand in a column of unknown name, which has been complained about."""
+        if self.row.sure or column in self.row.cells:
+            self.complain(column, message)
+
     def component(self) -> tuple[str, MassProperties | None, bool]:
         name, hole = self.text("name") or "", self.flag("hole")
         if not name:
-            self.complain("name", "missing name")
-        for column in self.row.cells:
-            if column not in COLUMNS:
-                self.complain(column, f"unknown column {column!r}: {nearest(column, COLUMNS)}")
+            self.missing("name", "missing name")
         return name, self.shaped() if self.row.has("shape") or self.row.has("file") else self.plain(), hole
 
     # cells
@@ -145,7 +147,7 @@ class _Reader:
         """A number of the row in SI units; a missing or wrong one is noted, and 0 stands for it."""
         dimension = DIMENSIONS[column] if dimension is None else dimension
         if not self.row.has(column):
-            self.complain(column, "missing number")
+            self.missing(column, "missing number")
             return 0.0
         return self.quantity(column, self.row.cells[column], dimension, signed)
 
@@ -193,7 +195,7 @@ class _Reader:
         return MassProperties.from_components(mass, cg, *moments, *products)
 
     def shaped(self) -> MassProperties | None:
-        shape = self.text("shape") or "mesh"
+        shape = (self.text("shape") or "mesh").lower()
         for column in (*MOMENTS, *PRODUCTS):
             if self.row.has(column):
                 self.complain(column, "give either a shape or moments of inertia")
@@ -209,7 +211,7 @@ class _Reader:
         by_density = self.row.has("density") and not self.row.has("mass")
         amount = self.number("density", (1, -dimensions)) if by_density else self.number("mass")
         lengths = {column: self.number(column) for column in wanted}
-        axis, position = self.text("axis") or "z", self.position()
+        axis, position = (self.text("axis") or "z").lower(), self.position()
         if axis not in AXES:
             self.complain("axis", f"expected x, y or z, got {axis!r}")
         arguments: dict[str, Any] = {**lengths, "density" if by_density else "mass": amount}
@@ -227,7 +229,7 @@ class _Reader:
         """The mesh file, sought beside the table."""
         name = self.text("file")
         if not name:
-            self.complain("file", "missing file")
+            self.missing("file", "missing file")
             return None
         return self.path.parent / name
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from .body import Bodies
-from .principal import for_mujoco, quaternion
+from .principal import URDF_SLACK, for_mujoco, quaternion
 
 
 class Exchange(Bodies):
@@ -34,6 +34,8 @@ class Exchange(Bodies):
     def to_urdf(self, regularise: float | None = None) -> str:
         """An `<inertial>` element for a link of a URDF file; `regularise` as in `to_mjcf`."""
         moments, axes = for_mujoco(self, regularise)
+        largest = int(np.argmax(moments))
+        moments[largest] = min(moments[largest], np.delete(moments, largest).sum() * (1.0 - URDF_SLACK))
         xx, yy, zz = (repr(float(moment)) for moment in moments)
         return (
             f'<inertial>\n  <origin xyz="{_words(self.cg)}" rpy="{_words(_roll_pitch_yaw(axes))}"/>\n'

@@ -39,10 +39,16 @@ class Meshes(Value):
         """
         if (mass is None) == (density is None):
             raise TypeError("give either the mass or the density")
-        points, triangles = _vertices_and_faces(vertices, faces)
-        points = points * _positive(scale, "scale")
-        _check_closed(points, triangles)
-        volume, centre, second = integrals(points, triangles)
+        size = _positive(scale, "scale")
+        try:
+            points, triangles = _vertices_and_faces(vertices, faces)
+            points = points * size
+            _check_closed(points, triangles)
+            volume, centre, second = integrals(points, triangles)
+        except ValueError as problem:
+            if not isinstance(vertices, (str, os.PathLike)):
+                raise
+            raise ValueError(f"{os.fspath(vertices)}: {problem}") from None
         each = _positive(density, "density") if mass is None else _positive(mass, "mass") / volume
         moments = moments_of([second[i, j] for i, j in UPPER])
         return cls._made(each * volume, centre, [each * float(moment) for moment in moments])
@@ -67,7 +73,9 @@ def _vertices_and_faces(mesh: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
     points, triangles = np.asarray(mesh, dtype=np.float64), np.asarray(faces)
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ValueError(f"vertices: expected (n, 3) finite numbers, got shape {points.shape}")
-    if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu" or not triangles.size:
+    if not triangles.size:
+        raise ValueError("the mesh has no triangles")
+    if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
         raise ValueError(f"faces: expected (k, 3) whole numbers, got {triangles.dtype} of shape {triangles.shape}")
     if triangles.min() < 0 or triangles.max() >= len(points):
         raise ValueError(f"faces: vertex {triangles.max()} does not exist, there are {len(points)}")
@@ -76,7 +84,10 @@ def _vertices_and_faces(mesh: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
     )  # files often repeat a vertex for each of its triangles
     triangles = same.reshape(-1)[triangles]
     i, j, k = triangles.T
-    return points, triangles[(i != j) & (j != k) & (k != i)]
+    triangles = triangles[(i != j) & (j != k) & (k != i)]
+    if not triangles.size:
+        raise ValueError("the mesh has no triangles but such with two corners in one place")
+    return points, triangles
 
 
 def _read(path: Path) -> Any:
@@ -89,7 +100,7 @@ def _read(path: Path) -> Any:
     try:
         return trimesh.load(path, force="mesh")
     except Exception as problem:  # whatever a reader of a broken file may raise
-        raise ValueError(f"{path}: {type(problem).__name__}: {problem}") from None
+        raise ValueError(f"{type(problem).__name__}: {problem}") from None
 
 
 def _check_closed(points: np.ndarray, triangles: np.ndarray) -> None:
@@ -112,9 +123,7 @@ def _check_closed(points: np.ndarray, triangles: np.ndarray) -> None:
 
 def integrals(points: np.ndarray, triangles: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Volume [m³], centroid [m] and second moments about the centroid [m⁵] of the solid inside triangles."""
-    origin = (
-        points[triangles].mean(axis=(0, 1)) if len(triangles) else np.zeros(3)
-    )  # near the body, for the sake of digits
+    origin = points[triangles].mean(axis=(0, 1))  # near the body, for the sake of digits
     corners = points[triangles] - origin
     a, b, c = np.moveaxis(corners, 1, 0)
     volumes = np.einsum("ki,ki->k", a, np.cross(b, c)) / 6

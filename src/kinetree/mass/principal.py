@@ -9,16 +9,19 @@ import numpy as np
 
 from .validity import Validity
 
+NOISE = 1e-14  # of the largest element: products of inertia that are rounding
+URDF_SLACK = 4e-15  # MuJoCo turns the tensor of a URDF link, and so rounds moments on the boundary over it
 SMALLEST = 1e-14  # kg, kg·m²: what MuJoCo's compiler takes for nothing (mjEPS)
 
 
 def principal_frame(properties: Validity) -> tuple[np.ndarray, np.ndarray]:
     """Principal moments and the rotation to their frame, of all choices the one that turns least.
 
-    So a tensor that is diagonal already keeps its axes, and the frame of one that changes slowly turns slowly.
+    So a tensor that is diagonal already, but for rounding, keeps its axes.
     """
     tensor = properties._matrix("principal_frame")
-    if not np.any(tensor - np.diag(np.diag(tensor))):
+    off = np.abs(tensor - np.diag(np.diag(tensor))).max()
+    if off <= NOISE * np.abs(tensor).max():
         return np.diag(tensor).copy(), np.eye(3)
     moments, axes = np.linalg.eigh(tensor)
     order = list(max(permutations((0, 1, 2)), key=lambda p: float(np.abs(np.diag(axes[:, list(p)])).sum())))

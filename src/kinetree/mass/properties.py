@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, overload
 
 import numpy as np
 
-from .algebra import aggregated, combined, divided, scaled, sum_of
+from .algebra import Ten, aggregated, combined, divided, scaled, sum_of
 from .exchange import Exchange
 from .frames import Frames
 from .mesh import Meshes
 from .parameters import Parameters
-from .scalars import Scalar, are_numbers, numbers, scalar, uniform
+from .scalars import Scalar, are_numbers, array_library, common_shape, numbers, scalar, uniform
 from .solids import Solids
 from .validity import Validity
 from .value import Value
+
+NAMES = ("mass", "cg", "inertia")
+SINGLE = {"x_cg", "y_cg", "z_cg", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"}  # of AeroSandbox and from_components
 
 
 class MassProperties(Solids, Meshes, Frames, Validity, Parameters, Exchange):
@@ -35,6 +38,22 @@ class MassProperties(Solids, Meshes, Frames, Validity, Parameters, Exchange):
 
     # construction
 
+    @overload
+    def __init__(self, mass: Any, cg: Any, inertia: Any) -> None: ...
+
+    @overload
+    def __init__(self, mass: Any, *, cg_offset: Any, inertia: Any) -> None: ...
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        given = _renamed(named)
+        if len(arguments) > len(NAMES) or not set(given) <= set(NAMES[len(arguments) :]):
+            raise TypeError(_wrong_arguments(arguments, named))
+        given.update(zip(NAMES, arguments, strict=False))
+        missing = [name for name in NAMES if name not in given]
+        if missing:
+            raise TypeError(f"MassProperties takes mass, cg and inertia: {' and '.join(missing)} missing")
+        super().__init__(**given)
+
     @classmethod
     def zero(cls) -> Self:
         """Nothing: no mass, no inertia, at the origin."""
@@ -48,6 +67,7 @@ class MassProperties(Solids, Meshes, Frames, Validity, Parameters, Exchange):
     @classmethod
     def diagonal(cls, mass: Any, *arguments: Any, **named: Any) -> Self:
         """`diagonal(mass, cg, Ixx, Iyy, Izz)`: principal axes along x, y, z. Without cg the body is at the origin."""
+        named = _renamed(named)
         with_cg = "cg" not in named and len(arguments) + len(named) == 4
         given = dict(zip(("cg", "Ixx", "Iyy", "Izz")[not with_cg :], arguments, strict=False), **named)
         if len(given) != len(arguments) + len(named) or {"cg", *given} != {"cg", "Ixx", "Iyy", "Izz"}:
@@ -88,20 +108,18 @@ class MassProperties(Solids, Meshes, Frames, Validity, Parameters, Exchange):
     # algebra
 
     def __add__(self, other: Any) -> Self:
-        """Both bodies as one."""
+        """Both bodies as one; 0 is nothing."""
         if not isinstance(other, Value):
-            return NotImplemented
-        return self._result(combined(self._symmetric(), other._symmetric()))
+            return self if type(other) is int and other == 0 else NotImplemented
+        return self._result(_both(self._symmetric(), other._symmetric()))
 
-    def __radd__(self, other: Any) -> Self:
-        """`sum` starts with 0."""
-        return self if type(other) is int and other == 0 else NotImplemented
+    __radd__ = __add__  # `sum` starts with 0
 
     def __sub__(self, other: Any) -> Self:
         """This body with the other cut out: a hole."""
         if not isinstance(other, Value):
             return NotImplemented
-        return self._result(combined(self._symmetric(), scaled(other._symmetric(), -1.0)))
+        return self._result(_both(self._symmetric(), scaled(other._symmetric(), -1.0)))
 
     def __neg__(self) -> Self:
         """A hole of this shape."""
@@ -145,10 +163,57 @@ def aggregate(components: Iterable[MassProperties] | MassProperties) -> MassProp
         return MassProperties._of(uniform(aggregated([ten], _over_first_axis, len(components), near)))
     if isinstance(components, Value):
         raise TypeError("aggregate takes several mass properties or a batch, not one body")
+    if isinstance(components, Mapping):
+        raise TypeError("aggregate takes the mass properties alone, without names: aggregate(components.values())")
+    if not isinstance(components, Iterable):
+        raise TypeError(f"aggregate takes several mass properties or a batch, not {type(components).__name__}")
     parts = [_component(c)._symmetric() for c in components]
     if not parts:
         return MassProperties.zero()
-    return MassProperties._of(uniform(aggregated(parts, sum_of, len(parts), parts[0][1:4])))
+    try:
+        return MassProperties._of(uniform(aggregated(parts, sum_of, len(parts), parts[0][1:4])))
+    except (TypeError, ValueError):
+        _check_shapes(parts)
+        raise
+
+
+def _both(a: Ten, b: Ten) -> Ten:
+    try:
+        return combined(a, b)
+    except (TypeError, ValueError):
+        _check_shapes((a, b))
+        raise
+
+
+def _check_shapes(parts: Iterable[Ten]) -> None:
+    """A clear error for batches that do not fit, where the arrays' own library gave another one."""
+    common_shape([part[0] for part in parts if array_library(part[0]) is not None])
+
+
+def _renamed(named: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name, with cg for the cg_offset of old."""
+    if "cg_offset" not in named or "cg" in named:
+        return dict(named)
+    _deprecated("cg_offset=", "cg=", level=4)
+    return {"cg" if name == "cg_offset" else name: value for name, value in named.items()}
+
+
+def _wrong_arguments(arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """What to call instead of MassProperties(...), by what it was given."""
+    twice = [name for name in NAMES[: len(arguments)] if name in named]
+    unknown = [name for name in named if name not in NAMES]
+    if len(arguments) > len(NAMES):
+        text = f"MassProperties takes mass, cg and inertia, not {len(arguments)} values"
+    elif unknown:
+        text = f"MassProperties takes mass, cg and inertia, not {', '.join(unknown)}"
+    else:
+        text = f"MassProperties was given {' and '.join(twice or ('cg', 'cg_offset'))} twice"
+    if len(arguments) > len(NAMES) or SINGLE.intersection(unknown):
+        text += (
+            ": moments one by one go to MassProperties.from_components(mass, (x, y, z), Ixx, Iyy, Izz, Ixy, Ixz, Iyz), "
+            "with positive products Ixy = +∫xy dm"
+        )
+    return text
 
 
 def _over_first_axis(values: Iterable[Scalar]) -> Scalar:
@@ -174,5 +239,5 @@ def transform_mass_properties(properties: MassProperties, rotation: Any, transla
     return properties.transform(rotation, translation)
 
 
-def _deprecated(old: str, new: str) -> None:
-    warnings.warn(f"{old} is deprecated: write {new}", DeprecationWarning, stacklevel=3)
+def _deprecated(old: str, new: str, level: int = 3) -> None:
+    warnings.warn(f"{old} is deprecated: write {new}", DeprecationWarning, stacklevel=level)

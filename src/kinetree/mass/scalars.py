@@ -149,14 +149,19 @@ def uniform(scalars: Sequence[Scalar]) -> tuple[Scalar, ...]:
     if not arrays:
         return tuple(scalars)
     xp = next((array_library(a) for a in arrays if not isinstance(a, np.ndarray)), np)
-    try:
-        shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    except ValueError:
-        shapes = sorted({tuple(a.shape) for a in arrays})
-        raise ValueError(f"batches of different shapes: {', '.join(map(str, shapes))}") from None
+    shape = common_shape(arrays)
     if xp is np and not shape:
         return tuple(float(s) for s in scalars)
     return tuple(xp.broadcast_to(xp.asarray(s), shape) for s in scalars)
+
+
+def common_shape(arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of batches together; a ValueError where they do not fit."""
+    try:
+        return np.broadcast_shapes(*(tuple(a.shape) for a in arrays))
+    except ValueError:
+        shapes = sorted({tuple(a.shape) for a in arrays})
+        raise ValueError(f"batches of different shapes: {', '.join(map(str, shapes))}") from None
 
 
 def assemble(scalars: Sequence[Scalar], shape: tuple[int, ...]) -> Any:

@@ -15,7 +15,7 @@ from .value import Value
 
 
 def _size(value: Any, name: str) -> Scalar:
-    """A length that can be one: finite and not negative, as far as it is a number."""
+    """A length or density that can be one: finite and not negative, as far as it is a number."""
     if value is None:
         raise TypeError(f"{name} is missing")
     size = scalar(value, name)
@@ -30,7 +30,7 @@ def _mass(mass: Any, density: Any, extent: Scalar) -> Scalar:
         raise TypeError("give either the mass or the density")
     if mass is not None:
         return scalar(mass, "mass")
-    return scalar(density, "density") * extent
+    return _size(density, "density") * extent
 
 
 class Solids(Value):

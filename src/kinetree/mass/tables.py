@@ -15,6 +15,7 @@ from ..errors import nearest
 
 HEADER_UNIT = re.compile(r"(.*?)\s*[\[(](.*)[\])]\s*")  # "mass [g]"
 TOP_LEVEL = ("title", "units", "component", "components")
+OTHER_WORDS = {"weight": "mass", "part": "name", "item": "name", "component": "name"}
 
 
 class Problem(NamedTuple):
@@ -43,11 +44,12 @@ class BudgetError(ValueError):
 
 @dataclass
 class Row:
-    """Cells by column; None is a cell that is there and empty."""
+    """Cells by column; None is a cell that is there and empty. sure: all columns are known, so what misses is missing."""
 
     cells: Mapping[str, Any]
     line: int
     lines: Mapping[str, int] = field(default_factory=dict)
+    sure: bool = True
 
     def has(self, column: str) -> bool:
         """Whether the row says something in a column."""
@@ -86,6 +88,33 @@ def read(path: Path, columns: Sequence[str]) -> Table:
     return out
 
 
+class Columns:
+    """Names of columns, in capitals or not; each unknown one is a problem once, in the first row that has it."""
+
+    def __init__(self, path: str, known: Sequence[str], problems: list[Problem]):
+        self.path, self.known, self.problems = path, known, problems
+        self.by_lower = {name.lower(): name for name in known}
+        self.reported: set[str] = set()
+
+    def row(self, names: Sequence[str], lines: Sequence[int]) -> list[str]:
+        """The names as they are known, "" for one that is not or that appears twice."""
+        out: list[str] = []
+        for name, line in zip(names, lines, strict=True):
+            found = self.by_lower.get(name.lower(), "")
+            if found in out and found:
+                self.problems.append(Problem(self.path, line, found, "the column appears twice"))
+                found = ""
+            elif not found and name not in self.reported:
+                self.reported.add(name)
+                self.problems.append(Problem(self.path, line, name, f"unknown column: {self._suggestion(name)}"))
+            out.append(found)
+        return out
+
+    def _suggestion(self, name: str) -> str:
+        word = OTHER_WORDS.get(name.lower())
+        return f"did you mean {word!r}?" if word else nearest(name.lower(), self.known)
+
+
 # TOML
 
 
@@ -111,14 +140,22 @@ def _read_toml(path: str, text: str, columns: Sequence[str]) -> Table:
             Problem(path, _line_of(text, r"\s*\[*\s*units\b"), "units", 'expected mass = "..." and length = "..."')
         )
         units = {}
+    if "component" in document and "components" in document:
+        line = _line_of(text, r"\s*\[*\s*components\b")
+        problems.append(Problem(path, line, "components", "both [[component]] and [[components]]: write one of them"))
     key = "components" if "components" in document else "component"
     tables = document.get(key, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         problems.append(Problem(path, _line_of(text, rf"\s*\[*\s*{key}\b"), key, f"expected tables [[{key}]]"))
         tables = []
-    rows = [
-        Row(cells, lines.get("", 0), lines) for cells, lines in zip(tables, _places(text, key, tables), strict=True)
-    ]
+    known = Columns(path, columns, problems)
+    rows = []
+    for cells, lines in zip(tables, _places(text, key, tables), strict=True):
+        line = lines.get("", 0)
+        names = known.row(list(cells), [lines.get(name, line) for name in cells])
+        places = {name: lines.get(given, line) for name, given in zip(names, cells, strict=True) if name}
+        kept = {name: cell for name, cell in zip(names, cells.values(), strict=True) if name}
+        rows.append(Row(kept, line, places, "" not in names))
     title, line = document.get("title", ""), _line_of(text, r"\s*\[*\s*units\b")
     return Table(str(title), rows, {f"[{name}]": unit for name, unit in units.items()}, problems, line)
 
@@ -160,7 +197,9 @@ def _read_csv(path: str, text: str, columns: Sequence[str]) -> Table:
     out = Table("", [])
     try:
         for cells in reader:
-            if not any(cell.strip() for cell in cells) or cells[0].startswith("#"):
+            filled = [cell for cell in cells if cell.strip()]
+            # above the header all that begins so is a comment; below it "#1 engine" may be a name
+            if not filled or (filled[0].startswith("#") and (len(filled) == 1 or not names)):
                 continue
             if not names:
                 out.units_line = reader.line_num
@@ -173,18 +212,10 @@ def _read_csv(path: str, text: str, columns: Sequence[str]) -> Table:
 
 
 def _header(path: str, line: int, cells: list[str], columns: Sequence[str], out: Table) -> list[str]:
-    names: list[str] = []
-    for cell in cells:
-        with_unit = HEADER_UNIT.fullmatch(cell)
-        name = (with_unit[1] if with_unit else cell).strip()
-        if with_unit:
-            out.units[name] = with_unit[2]
-        if name not in columns:
-            out.problems.append(Problem(path, line, name, f"unknown column: {nearest(name, columns)}"))
-            name = ""
-        elif name in names:
-            out.problems.append(Problem(path, line, name, "the column appears twice"))
-        names.append(name)
+    matches = [HEADER_UNIT.fullmatch(cell) for cell in cells]
+    given = [(found[1] if found else cell).strip() for cell, found in zip(cells, matches, strict=True)]
+    names = Columns(path, columns, out.problems).row(given, [line] * len(cells))
+    out.units |= {name: found[2] for name, found in zip(names, matches, strict=True) if name and found}
     return names
 
 
@@ -192,4 +223,5 @@ def _add_row(path: str, line: int, cells: list[str], names: list[str], out: Tabl
     if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
         out.problems.append(Problem(path, line, "", f"{len(cells)} cells, but the header has {len(names)}"))
     padded = [cell.strip() or None for cell in cells] + [None] * len(names)
-    out.rows.append(Row({name: cell for name, cell in zip(names, padded, strict=False) if name}, line))
+    known = {name: cell for name, cell in zip(names, padded, strict=False) if name}
+    out.rows.append(Row(known, line, sure="" not in names))

@@ -20,6 +20,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "m": (1.0, LENGTH), "mm": (1e-3, LENGTH), "cm": (1e-2, LENGTH), "km": (1e3, LENGTH), "in": (INCH, LENGTH),
     "ft": (12 * INCH, LENGTH), "yd": (36 * INCH, LENGTH),
 }  # fmt: skip
+SEPARATORS = {",": "a comma", "_": "an underscore", "'": "an apostrophe", "’": "an apostrophe"}  # all else: a space
 SUPERSCRIPTS = str.maketrans({"²": "2", "³": "3", "⁻": "-", "¹": "1"})
 
 
@@ -35,6 +36,8 @@ def unit(text: str, dimension: Dimension) -> float:
             fitting = [u for u, (_, (m, n)) in UNITS.items() if (m and dimension[0]) or (n and dimension[1])]
             raise ValueError(f"unknown unit {name!r}: known are {', '.join(fitting)}")
         exponent = int(power or 1) * (-1 if "/" in separator else 1)
+        if abs(exponent) > 9:
+            raise ValueError(f"not a unit: {text.strip()!r}")
         one, (mass, length) = UNITS[name]
         factor *= one**exponent
         powers = [powers[0] + exponent * mass, powers[1] + exponent * length]
@@ -48,12 +51,16 @@ def quantity(value: Any, dimension: Dimension, default: float = 1.0) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         number, factor = float(value), default
     elif isinstance(value, str):
+        separated = re.match(r"\s*[-+]?\d[\d.]*([,_'’]|\s+)\d", value)
+        if separated:
+            sign = SEPARATORS.get(separated[1], "a space")
+            raise ValueError(f"not a number: {value.strip()!r} has {sign} between its digits: write 1000, or 1.5")
         found = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", value)
         if not found:
             raise ValueError(f"not a number: {value.strip()!r}")
         number, factor = float(found[1]), unit(found[2], dimension) if found[2] else default
     else:
         raise ValueError(f"not a number: {value!r}")
-    if not math.isfinite(number):
+    if not math.isfinite(number * factor):
         raise ValueError(f"not a finite number: {value!r}")
     return number * factor

@@ -131,6 +131,8 @@ def _possible(moments: np.ndarray) -> np.ndarray:
     The possible ones are a cone with three edges, the columns of AXES. The nearest point lies inside, on a face, on an
     edge or at the tip: of the eight candidates the nearest one that belongs to the cone.
     """
+    scale = np.abs(moments).max(axis=-1, keepdims=True)  # squares of very large or small moments would be lost
+    moments = moments / np.where(scale > 0, scale, 1.0)
     best = np.zeros_like(moments)
     distance = (moments**2).sum(axis=-1)
     for chosen in product((False, True), repeat=3):
@@ -140,4 +142,4 @@ def _possible(moments: np.ndarray) -> np.ndarray:
         off = ((candidate - moments) ** 2).sum(axis=-1)
         closer = (weights >= 0).all(axis=-1) & (off < distance)
         best, distance = np.where(closer[..., None], candidate, best), np.where(closer, off, distance)
-    return best
+    return best * scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -21,6 +22,24 @@ def vector(value: Any, what: str) -> tuple[Scalar, ...]:
     return elements(value, (3,), what)
 
 
+ROUNDING = 1e-12  # of the largest element: what a product like R I R' lacks in symmetry
+
+
+def _mass(value: Any) -> Scalar:
+    """A mass; a plain number must be finite, but may be negative: a hole. What a batch holds is up to `validate`."""
+    mass = scalar(value, "mass")
+    if type(mass) is float and not math.isfinite(mass):
+        raise ValueError(f"mass must be finite, got {mass}")
+    return mass
+
+
+def _fixed(array: Any) -> Any:
+    """The same array, read-only if it is NumPy's: writing to it would change nothing."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
+
+
 class Value:
     """Ten scalars that never change, of one body or of a batch. Made by `MassProperties`, which see."""
 
@@ -31,11 +50,26 @@ class Value:
     def __init__(self, mass: Any, cg: Any, inertia: Any):
         tensor = elements(inertia, (3, 3), "inertia")
         upper = (tensor[0], tensor[4], tensor[8], tensor[1], tensor[2], tensor[5])
-        self.__dict__["_scalars"] = uniform((scalar(mass, "mass"), *vector(cg, "cg"), *upper))
+        self.__dict__["_scalars"] = uniform((_mass(mass), *vector(cg, "cg"), *upper))
         if are_numbers(*tensor):
-            skew = tuple(tensor[below] - tensor[above] for below, above in LOWER)
-            if any(np.any(s != 0) for s in skew):
-                self.__dict__["_skew"] = skew
+            self._look_at_symmetry(tensor)
+
+    def _look_at_symmetry(self, tensor: Sequence[Scalar]) -> None:
+        """Keep what a tensor lacks in symmetry; a difference by rounding alone is halved between both elements."""
+        above = [tensor[place] for _, place in LOWER]
+        with np.errstate(invalid="ignore", over="ignore"):
+            skew = [np.where(np.isfinite(tensor[below]), tensor[below] - tensor[place], 0.0) for below, place in LOWER]
+            largest = np.max([np.abs(np.nan_to_num(np.asarray(x, float))) for x in tensor], axis=0) if skew else 0.0
+        skew = [np.where(np.isfinite(s), s, 0.0) for s in skew]
+        if not any(np.any(s != 0) for s in skew):
+            return
+        if all(np.all(np.abs(s) <= ROUNDING * largest) for s in skew):
+            scalars = list(self._scalars)
+            for k, (x, s) in enumerate(zip(above, skew, strict=True)):
+                scalars[7 + k] = x + 0.5 * s if np.ndim(scalars[7 + k]) else float(x + 0.5 * s)
+            self.__dict__["_scalars"] = tuple(scalars)
+        else:
+            self.__dict__["_skew"] = tuple(skew)
 
     @classmethod
     def _of(cls, scalars: Ten) -> Self:
@@ -49,7 +83,7 @@ class Value:
         """A value from what a user gave: mass, centre of gravity and the six moments, all still to be looked at."""
         names = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
         six = (scalar(moment, name) for moment, name in zip(moments, names, strict=True))
-        return cls._of(uniform((scalar(mass, "mass"), *vector(cg, "cg"), *six)))
+        return cls._of(uniform((_mass(mass), *vector(cg, "cg"), *six)))
 
     def _symmetric(self) -> Ten:
         """The ten scalars, for whatever would lose the lower half of a tensor that is not symmetric."""
@@ -75,13 +109,13 @@ class Value:
 
     @property
     def cg(self) -> Any:
-        """Centre of gravity [m], three numbers."""
-        return assemble(self._scalars[1:4], (3,))
+        """Centre of gravity [m], three numbers, read-only."""
+        return _fixed(assemble(self._scalars[1:4], (3,)))
 
     @property
     def inertia(self) -> Any:
-        """Inertia tensor about the centre of gravity [kg·m²], 3 x 3, with Ixy = -∫xy dm off the diagonal."""
-        return assemble(self._tensor(), (3, 3))
+        """Inertia tensor about the centre of gravity [kg·m²], 3 x 3, read-only, with Ixy = -∫xy dm off the diagonal."""
+        return _fixed(assemble(self._tensor(), (3, 3)))
 
     def _tensor(self) -> list[Scalar]:
         """Nine scalars, row by row."""
@@ -103,6 +137,10 @@ class Value:
         if not self.shape:
             raise TypeError("one body has no length; a batch has")
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        """True, as of any object; of a batch, whether it has items."""
+        return not self.shape or self.shape[0] > 0
 
     def __getitem__(self, index: Any) -> Self:
         if not self.shape:
