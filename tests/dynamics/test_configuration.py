@@ -30,6 +30,15 @@ def test_equal_mujocos_and_inverse_to_each_other(seed):
         np.testing.assert_allclose(differentiate_pos(model, dt, qpos, moved), qvel, atol=1e-10)
 
 
+@pytest.mark.parametrize("angle", [1e-12, 1e-8, 1e-3, 3.0])
+def test_either_sign_of_a_quaternion_keeps_the_digits_of_a_small_turn(angle):
+    model = kt.load("<mujoco><worldbody><body><joint type='ball'/><geom size='.1'/></body></worldbody></mujoco>")
+    end = np.array([np.cos(angle / 2), 0.6 * np.sin(angle / 2), 0.0, 0.8 * np.sin(angle / 2)])
+    for sign in (1.0, -1.0):
+        turn = differentiate_pos(model, 1.0, [1.0, 0.0, 0.0, 0.0], sign * end)
+        np.testing.assert_allclose(turn, [0.6 * angle, 0.0, 0.8 * angle], rtol=1e-13)
+
+
 def test_the_state_given_is_not_touched():
     model = kt.load("spinner")
     qpos = model.qpos0.copy()

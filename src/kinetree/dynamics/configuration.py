@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel import function, kernel
-from ..kernel.ops import atan2, cos, sin, where
+from ..kernel.ops import absolute, atan2, cos, sin, where
 from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..math.quaternion import MIN_VALUE, mul_quat, normalize4
@@ -39,9 +39,8 @@ def quat_log(q):
     """The rotation vector [rad] of a unit quaternion, shortest way round."""
     s = root(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     tiny = s < MIN_VALUE
-    angle = 2.0 * atan2(s, q[0])
-    angle = where(angle > PI, angle - 2.0 * PI, angle)
-    w = where(tiny, 2.0, angle / where(tiny, 1.0, s))
+    w = where(tiny, 2.0, 2.0 * atan2(s, absolute(q[0])) / where(tiny, 1.0, s))
+    w = where(q[0] < 0.0, -w, w)  # rather than taking 2 pi off the angle, which would cost digits of a small one
     return q[1] * w, q[2] * w, q[3] * w
 
 
