@@ -108,9 +108,11 @@ def aba(m, d):
     respond(m, d)
 
 
-def check_aba(model):
+def check_aba(model, algorithm="aba"):
     """Refuse a model with tendon armature, naming the tendons: it couples joints, which no recursion along the tree sees."""
     heavy = [t for t in range(model.ntendon) if tendon_armature(model, t) != 0.0]
     if heavy:
         names = [repr(model.name("tendon", t)) if model.name("tendon", t) else str(t) for t in heavy]
-        raise UnsupportedFeatureError([f"armature (tendon {name})" for name in names], f"aba of {model.title!r}")
+        raise UnsupportedFeatureError(
+            [f"armature (tendon {name})" for name in names], f"{algorithm} of {model.title!r}"
+        )
