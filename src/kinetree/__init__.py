@@ -10,6 +10,7 @@
 from . import models
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .collision.ray import multi_ray, ray
+from .control.stable_pd import StablePD
 from .data import Data
 from .dynamics.configuration import differentiate_pos, integrate_pos
 from .dynamics.inertia import aba, full_m, mul_m, rne, solve_m
@@ -88,6 +89,7 @@ __all__ = [
     "ObjType",
     "SensorType",
     "SimulationWarning",
+    "StablePD",
     "Stage",
     "State",
     "Trajectory",

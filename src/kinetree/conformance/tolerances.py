@@ -68,3 +68,5 @@ distances and to mass times distance squared."""
 
 MASS_GRADIENT = 1e-6
 """Exact derivatives of mass properties against central differences, which lose half the digits or more."""
+STABLE_PD = 1e-10
+"""Three solvers of one system, and MuJoCo's matrices in a fourth: gains make it better conditioned than M alone."""

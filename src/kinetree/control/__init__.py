@@ -1,0 +1,1 @@
+"""Control: stable PD, the controller of `kt.StablePD`."""

@@ -1,0 +1,173 @@
+"""Forward dynamics and steps under stable PD: the order of the stages, with the controller's solve in the place of M's.
+
+`evaluate` leaves out what torque and acceleration do not need. `step_once` is a whole step: forward pass with sensors and
+energy, then semi-implicit Euler.
+Writes: what `kt.forward` writes, but for qLD and qfrc_smooth, and with maba M (unless the kinetic energy asks for it) and
+qfrc_bias: these are not needed, and `data.is_stale` says so.
+"""
+
+from .. import pipeline
+from ..dynamics.applied import add_applied_wrenches
+from ..integrator.advance import advance
+from ..kernel import kernel
+from ..stepping import BADQACC, BADQPOS, BADQVEL, any_new_warning, must_reset, remember_warnings
+from ..types import EnableBit, SensorType
+from .error import controller_force
+from .limits import solve_within_limits
+from .solvers import MABA
+
+ENERGY, E_KINETIC = int(EnableBit.ENERGY), int(SensorType.E_KINETIC)
+
+
+@kernel
+def respond(m, d, a):
+    """Torque and acceleration, once positions, velocities and all other forces are known."""
+    for i in range(m.nv):
+        a.smooth[i] = d.qfrc_passive[i] + d.qfrc_applied[i] + d.qfrc_actuator[i]
+    add_applied_wrenches(m, d, a.smooth)
+    controller_force(m, d, a)
+    solve_within_limits(m, d, a)
+
+
+@kernel
+def forget_diagonal(m, d):
+    """Leave the inertia as it is for whoever calls `aba` next."""
+    for i in range(m.nv):
+        d.aba_diagonal[i] = 0.0
+
+
+@kernel
+def smooth_velocity(m, d, a):
+    """Velocities, passive forces and the bias, which is part of the recursion of maba."""
+    pipeline.tendon_velocity(m, d)
+    pipeline.actuator_velocities(m, d)
+    pipeline.com_vel(m, d)
+    pipeline.passive(m, d)
+    if a.solver != MABA:
+        pipeline.rne_bias(m, d)
+        pipeline.tendon_bias(m, d)
+
+
+@kernel
+def evaluate(m, d, a):
+    """Torque and acceleration at the state of d, without constraints."""
+    pipeline.kinematics(m, d)
+    pipeline.com_pos(m, d)
+    pipeline.tendon(m, d)
+    pipeline.transmission(m, d)
+    if a.solver != MABA:
+        pipeline.make_m(m, d)
+    smooth_velocity(m, d, a)
+    pipeline.fwd_actuation(m, d)
+    respond(m, d, a)
+    forget_diagonal(m, d)
+    return 0
+
+
+@kernel
+def needs_inertia(m, a):
+    """Whether a step needs M: for the solver, or for the kinetic energy."""
+    if a.solver != MABA or m.opt_enableflags & ENERGY != 0:
+        return True
+    for i in range(m.nsensor):
+        if m.sensor_type[i] == E_KINETIC:
+            return True
+    return False
+
+
+@kernel
+def accelerate(m, d, a):
+    """Accelerations under the controller, from the forces that the velocity stage and actuation left.
+
+    Constraints see M with aba_diagonal added, which stays until they are solved.
+    """
+    respond(m, d, a)
+    for i in range(m.nv):
+        d.qacc_smooth[i] = a.acceleration[i]
+    pipeline.fwd_constraint(m, d)
+    forget_diagonal(m, d)
+    return 0
+
+
+@kernel
+def forward(m, d, a):
+    """The forward pass of a step."""
+    d.flg_energypos[0] = False
+    pipeline.kinematics(m, d)
+    pipeline.com_pos(m, d)
+    pipeline.camlight(m, d)
+    pipeline.tendon(m, d)
+    pipeline.tendon_path(m, d)
+    if needs_inertia(m, a):
+        pipeline.make_m(m, d)
+    pipeline.transmission(m, d)
+    pipeline.sensor_pos(m, d)
+    pipeline.energy_after_position(m, d)
+    d.flg_subtreevel[0] = False
+    d.flg_energyvel[0] = False
+    smooth_velocity(m, d, a)
+    pipeline.sensor_vel(m, d)
+    pipeline.energy_after_velocity(m, d)
+    pipeline.fwd_actuation(m, d)
+    accelerate(m, d, a)
+    d.flg_rnepost[0] = False
+    pipeline.sensor_acc(m, d)
+
+
+@kernel
+def move_on(m, d, a):
+    """The next state, by semi-implicit Euler."""
+    advance(m, d, d.act_dot, d.qacc)
+    return 0
+
+
+@kernel
+def step_once(m, d, a):
+    """One step without a look at bad states: what a step is on lanes."""
+    forward(m, d, a)
+    return move_on(m, d, a)
+
+
+@kernel(scalar=True)
+def run_evaluate(m, d, a):
+    """`evaluate`; 1 if there is something to warn of."""
+    remember_warnings(d)
+    a.unsettled = 0
+    evaluate(m, d, a)
+    return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
+
+
+@kernel(scalar=True)
+def run_force(m, d, a):
+    """Q alone, which needs no forward pass."""
+    controller_force(m, d, a)
+    return 0
+
+
+@kernel(scalar=True)
+def run_accelerate(m, d, a):
+    """The controller's part of a forward pass whose stages run from Python."""
+    a.unsettled = 0
+    accelerate(m, d, a)
+    return 1 if a.unsettled > 0 else 0
+
+
+@kernel(scalar=True)
+def run_steps(m, d, a):
+    """Up to a.steps steps; 0 if nothing happened. d.steps_left says how many are missing, negative after a bad forward pass.
+
+    a.unchecked: the first acceleration may be bad, as it is that of a state just reset.
+    """
+    remember_warnings(d)
+    d.steps_left[0] = 0
+    a.unsettled = 0
+    for k in range(a.steps):
+        if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
+            d.steps_left[0] = a.steps - k
+            return 1
+        forward(m, d, a)
+        if (k > 0 or a.unchecked == 0) and must_reset(m, d, d.qacc, m.nv, BADQACC):
+            d.steps_left[0] = k - a.steps
+            return 1
+        move_on(m, d, a)
+    return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0

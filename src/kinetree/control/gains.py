@@ -1,0 +1,116 @@
+"""Gains, limits and targets as users give them, checked and spread over degrees of freedom.
+
+One number stands for all, a dictionary names joints, a vector has an entry for each dof (a target one for each entry of qpos).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..layout import checked
+from ..math.quaternion import MIN_VALUE
+from ..model import Model
+from ..types import JointType
+
+HUGE = 1e20  # numbers below it can be squared, and quaternions longer than its inverse normalised
+DOFS = {JointType.FREE: 6, JointType.BALL: 3, JointType.SLIDE: 1, JointType.HINGE: 1}
+
+
+def dofs_of(model: Model, joint: int) -> slice:
+    """The degrees of freedom of a joint."""
+    first = int(model.jnt_dofadr[joint])
+    return slice(first, first + DOFS[JointType(model.jnt_type[joint])])
+
+
+def free_dofs(model: Model) -> np.ndarray:
+    """Which degrees of freedom belong to free joints."""
+    return model.jnt_type[model.dof_jntid] == JointType.FREE
+
+
+def gains(model: Model, value: Any, what: str) -> np.ndarray:
+    """A stiffness or damping for each dof: finite and not negative.
+
+    One number leaves free joints without: they float. Joints that a dictionary does not name have none.
+    """
+    out = _per_dof(model, value, what, 0.0)
+    if np.ndim(value) == 0 and not isinstance(value, Mapping):
+        out[free_dofs(model)] = 0.0
+    return _not_negative(model, out, what)
+
+
+def torque_limits(model: Model, value: Any) -> np.ndarray:
+    """The largest torque of each dof, infinite where there is no limit: for None, and for joints that are not named."""
+    out = _per_dof(model, np.inf if value is None else value, "torque_limit", np.inf)
+    return _not_negative(model, out, "torque_limit")
+
+
+def quaternion_addresses(model: Model) -> np.ndarray:
+    """Where the quaternions of ball and free joints stand in qpos, one row of four each."""
+    ball, free = model.jnt_type == JointType.BALL, model.jnt_type == JointType.FREE
+    first = (model.jnt_qposadr + 3 * free)[ball | free]
+    return first[:, None] + np.arange(4)
+
+
+def is_plain_target(value: Any, nq: int, quaternions: np.ndarray) -> bool:
+    """Whether a target needs no second look: the right array with finite numbers and quaternions of some length.
+
+    What most calls pass; looking closer takes longer than a solve. Kernels give quaternions length one.
+    """
+    if type(value) is not np.ndarray or value.dtype != np.float64 or value.shape != (nq,):
+        return False
+    if not np.abs(value).max(initial=0.0) < HUGE:
+        return False
+    quats = value[quaternions]
+    return bool((quats * quats).sum(axis=1).min(initial=1.0) > 1.0 / HUGE)
+
+
+def target_configuration(model: Model, value: Any, quaternions: np.ndarray) -> np.ndarray:
+    """A configuration to reach; the quaternions in it, whose addresses are given, get length one."""
+    array = checked(value, (model.nq,), "float64", "target")
+    if array.ndim == 0:
+        raise ValueError(f"target: expected shape ({model.nq},), one entry for each of qpos, got one number")
+    if quaternions.size:
+        quats = array[quaternions]
+        largest = np.abs(quats).max(axis=1, keepdims=True)
+        if (largest < MIN_VALUE).any():
+            first = int(quaternions[np.argmin(largest), 0])
+            joint = int(np.searchsorted(model.jnt_qposadr, first, side="right")) - 1
+            name = model.name("joint", joint) or joint
+            raise ValueError(f"target: the quaternion of joint {name!r}, target[{first}:{first + 4}], is zero")
+        quats /= largest  # before squares that could overflow
+        array[quaternions] = quats / np.sqrt((quats * quats).sum(axis=1, keepdims=True))
+    return array
+
+
+def time_step(value: Any) -> float:
+    """A time step [s], positive."""
+    h = float(checked(value, (), "float64", "h"))
+    if h <= 0.0:
+        raise ValueError(f"h: the time step must be positive, got {h}")
+    return h
+
+
+def _per_dof(model: Model, value: Any, what: str, missing: float) -> np.ndarray:
+    infinite = bool(np.isinf(missing))
+    out = np.full(model.nv, missing)
+    if not isinstance(value, Mapping):
+        out[:] = checked(value, (model.nv,), "float64", what, infinite)
+        return out
+    for key, entry in value.items():
+        joint = model.id("joint", key)
+        part = out[dofs_of(model, joint)]
+        part[:] = checked(entry, part.shape, "float64", f"{what} of joint {key!r}", infinite)
+    return out
+
+
+def _not_negative(model: Model, values: np.ndarray, what: str) -> np.ndarray:
+    bad = np.flatnonzero(values < 0.0)
+    if bad.size:
+        i = int(bad[0])
+        joint = int(model.dof_jntid[i])
+        name = model.name("joint", joint) or joint
+        raise ValueError(f"{what}[{i}] (joint {name!r}) is {values[i]:g}: it must not be negative")
+    return values

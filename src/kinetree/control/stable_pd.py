@@ -1,0 +1,305 @@
+"""`StablePD`: proportional-derivative control that looks one step ahead, so that stiff gains stay stable at large steps.
+
+    (M + h Kd) qacc = Q - bias + passive + applied + actuator,   Q = Kp (target - (qpos + h qvel)) - Kd qvel
+    torque = Q - h Kd qacc                                       with h^2 Kp beside h Kd in mode "implicit"
+
+References: Tan, Liu, Turk 2011; Yin and Yin 2020.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import stepping
+from ..data import Data
+from ..data_fields import STATE_FIELDS
+from ..dynamics.aba import check_aba
+from ..errors import SimulationWarning
+from ..kernel.stage import check_arguments
+from ..layout import checked
+from ..model import Model
+from ..types import DisableBit, Stage
+from . import gains
+from .arrays import Arrays, run
+from .choice import CHOICES, checked_choice, choose
+from .forward import move_on, run_accelerate, run_evaluate, run_force, run_steps
+from .solvers import SOLVERS
+
+MODES = ("spd", "implicit")
+MAX_SOLVES = 100  # three are typical; of a thousand random systems with stiff gains and tight limits the worst took 49
+
+
+class StablePD:
+    """A stable PD controller for every joint of a model.
+
+    kp, kd: stiffness and damping: one number for all joints but free ones, a dictionary by joint name, or nv numbers.
+    h: time step [s] that the controller looks ahead; None is `model.opt.timestep`.
+    mode: "spd", or "implicit", which is stable for any gains on hinges and slides.
+    solver: "maba", "sparse", "dense", all with one answer, or "auto" for the fastest.
+    torque_limit: as gains; None is no limit. The limit is part of the solve, so torque and acceleration fit together.
+
+    Gains, limits, target, h, mode and solver are assigned as attributes; `target` is what the methods take by default.
+    A controller is used by one thread at a time.
+    """
+
+    __slots__ = ("_arrays", "_h", "_mode", "_model", "_quats", "_requested", "_state", "_target", "_work")
+
+    def __init__(
+        self,
+        model: Model,
+        kp: Any,
+        kd: Any,
+        h: float | None = None,
+        mode: str = "spd",
+        solver: str = "auto",
+        torque_limit: Any = None,
+    ):
+        if not isinstance(model, Model):
+            raise TypeError(f"StablePD needs a kinetree Model, got {type(model).__name__}: use kt.load first")
+        self._model = model
+        self._arrays = Arrays(model)
+        self._quats = gains.quaternion_addresses(model)
+        self._work: Data | None = None  # torques are computed here
+        self._state = slice(0, 0)  # where state and inputs lie in the buffer of a Data
+        self.kp, self.kd, self.torque_limit = kp, kd, torque_limit
+        self.h, self.mode, self.solver = h, mode, solver
+        self.max_solves = MAX_SOLVES
+        self._target = model.qpos0.copy()
+
+    # settings
+
+    @property
+    def model(self) -> Model:
+        """The model it controls."""
+        return self._model
+
+    @property
+    def kp(self) -> np.ndarray:
+        """Stiffness of each dof."""
+        return self._view("kp")
+
+    @kp.setter
+    def kp(self, value: Any) -> None:
+        self._arrays["kp"] = gains.gains(self._model, value, "kp")
+
+    @property
+    def kd(self) -> np.ndarray:
+        """Damping of each dof."""
+        return self._view("kd")
+
+    @kd.setter
+    def kd(self, value: Any) -> None:
+        self._arrays["kd"] = gains.gains(self._model, value, "kd")
+
+    @property
+    def torque_limit(self) -> np.ndarray:
+        """Largest torque of each dof, infinite where there is no limit."""
+        return self._view("torque_range")
+
+    @torque_limit.setter
+    def torque_limit(self, value: Any) -> None:
+        limits = gains.torque_limits(self._model, value)
+        self._arrays["torque_range"], self._arrays["limited"] = limits, np.isfinite(limits).any()
+
+    @property
+    def target(self) -> np.ndarray:
+        """The configuration to reach where a call names none; qpos0 at first."""
+        out = self._target.view()
+        out.flags.writeable = False
+        return out
+
+    @target.setter
+    def target(self, value: Any) -> None:
+        self._target = gains.target_configuration(self._model, value, self._quats)
+
+    @property
+    def h(self) -> float:
+        """Time step [s] that the controller looks ahead; assign None for that of the model."""
+        return self._model.opt.timestep if self._h is None else self._h
+
+    @h.setter
+    def h(self, value: float | None) -> None:
+        self._h = None if value is None else gains.time_step(value)
+        self._arrays["model_step"], self._arrays["h"] = self._h is None, self._h or 0.0
+
+    @property
+    def mode(self) -> str:
+        """ "spd" or "implicit"."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, value: str) -> None:
+        self._mode = checked_choice(value, MODES, "mode")
+        self._arrays["implicit"] = self._mode == "implicit"
+
+    @property
+    def solver(self) -> str:
+        """The solver in use: "maba", "sparse" or "dense"; what "auto" took."""
+        return SOLVERS[self._arrays["solver"]]
+
+    @solver.setter
+    def solver(self, value: str) -> None:
+        requested = checked_choice(value, CHOICES, "solver")
+        name = choose(self._model) if requested == "auto" else requested
+        if name == "maba":
+            check_aba(self._model, "maba")
+        if name == "dense" and self._arrays["matrix"].size == 0:
+            self._arrays = self._arrays.with_matrix(self._model)
+        self._requested, self._arrays["solver"] = requested, SOLVERS.index(name)
+
+    @property
+    def max_solves(self) -> int:
+        """How often a system may be solved until torques and limits agree; a warning says when that was not enough."""
+        return self._arrays["solves"]
+
+    @max_solves.setter
+    def max_solves(self, value: int) -> None:
+        count = int(checked(value, (), "int64", "max_solves"))
+        if count < 1:
+            raise ValueError(f"max_solves must be at least 1, got {count}")
+        self._arrays["solves"] = count
+
+    # use
+
+    def force(self, data: Data, target: Any = None) -> np.ndarray:
+        """Q, the PD force at the predicted pose, before limits and before the answer to the acceleration."""
+        self._prepare("force", data, target)
+        run(run_force, self._model, data, self._arrays)
+        return self._arrays["force"].copy()
+
+    def torque(self, data: Data, target: Any = None) -> np.ndarray:
+        """The torque of the controller at the state of data, which stays as it is. Constraints are not considered."""
+        self._evaluate("torque", data, target)
+        return self._arrays["torque"].copy()
+
+    def acceleration(self, data: Data, target: Any = None) -> np.ndarray:
+        """The acceleration under that torque and all other smooth forces; data stays as it is."""
+        self._evaluate("acceleration", data, target)
+        return self._arrays["acceleration"].copy()
+
+    def step(self, data: Data, target: Any = None, nstep: int = 1) -> np.ndarray:
+        """Advance the simulation by some time steps, with a new torque in each; returns the last one.
+
+        Semi-implicit Euler whatever the integrator of the model; joint damping acts at the present velocity. Controls and
+        applied forces count as in `kt.step`, and stay. All steps are one entry into compiled code.
+        """
+        self._prepare("step", data, target)
+        if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 1 <= nstep < stepping.MAX_STEPS:
+            raise ValueError(
+                f"StablePD.step: nstep must be a whole number from 1 to {stepping.MAX_STEPS - 1}, got {nstep!r}"
+            )
+        if self._h is not None and self._h != self._model.opt.timestep:
+            raise ValueError(
+                f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
+            )
+        stepping._get_ready(self._model)
+        if self._model.callbacks.any:
+            for _ in range(nstep):
+                self._step_with_callbacks(data)
+        else:
+            self._run_steps(data, int(nstep))
+        return self._arrays["torque"].copy()
+
+    def _view(self, name: str) -> np.ndarray:
+        out = self._arrays[name].view()
+        out.flags.writeable = False  # assignment checks, writing into it could not
+        return out
+
+    def _prepare(self, name: str, data: Data, target: Any) -> None:
+        """Check the arguments and bring the target to where kernels see it."""
+        if not isinstance(data, Data) or data.sizes is not self._model.sizes:
+            check_arguments(f"StablePD.{name}", self._model, data)
+        if self._model.sizes["ntendon"] and self.solver == "maba":
+            check_aba(self._model, "maba")  # the armature of tendons may have been edited
+        if target is None:
+            target = self._target
+        elif not gains.is_plain_target(target, self._target.size, self._quats):
+            target = gains.target_configuration(self._model, target, self._quats)
+        self._arrays.arrays["target"][:] = target
+
+    def _evaluate(self, name: str, data: Data, target: Any) -> None:
+        """Torque and acceleration, computed on a copy of the state."""
+        self._prepare(name, data, target)
+        if self._work is None:
+            self._work = Data(self._model)
+            self._state = state_bytes(self._work)
+        self._work._buffer[self._state] = data._buffer[self._state]
+        if self._model.callbacks.any:
+            self._forward_with_callbacks(self._work, skip_sensors=True)
+        elif run(run_evaluate, self._model, self._work, self._arrays):
+            stepping._report(self._model, self._work)
+            self._warn(self._work)
+
+    def _run_steps(self, data: Data, nstep: int) -> None:
+        """Steps in compiled code; after a bad state, which is reset as in `kt.step`, those that are left."""
+        left, arrays = nstep, self._arrays
+        arrays["unchecked"] = 0
+        while left:
+            arrays["steps"] = abs(left)
+            if run(run_steps, self._model, data, arrays) == 0:
+                return
+            left = stepping._report(self._model, data)
+            self._warn(data)
+            if left:
+                stepping._reset_keeping_warnings(data)
+                arrays["unchecked"] = left < 0
+
+    # with callbacks: stages run one by one from Python
+
+    def _forward_with_callbacks(self, data: Data, skip_sensors: bool = False) -> None:
+        model = self._model
+        stepping._remember(data)
+        stepping._forward_position(model, data, skip_sensors)
+        stepping._forward_velocity(model, data, skip_sensors)
+        if model.callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
+            stepping._call("control", model.callbacks.control, model, data)
+        stepping._actuate(model, data)
+        unsettled = run(run_accelerate, model, data, self._arrays)
+        stepping._sense(model, data, Stage.ACC, skip_sensors)
+        stepping._report(model, data)
+        if unsettled:
+            self._warn(data)
+
+    def _step_with_callbacks(self, data: Data) -> None:
+        stepping._check(self._model, data, "qpos", "qvel")
+        self._forward_with_callbacks(data)
+        if stepping._check(self._model, data, "qacc"):
+            self._forward_with_callbacks(data)
+        run(move_on, self._model, data, self._arrays)
+
+    def _warn(self, data: Data) -> None:
+        if self._arrays["unsettled"]:
+            text = (
+                f"the torque limits of stable PD did not settle in {self.max_solves} solves at time {data.time:g}: torques "
+                "are within their limits, but do not answer to the acceleration"
+            )
+            warnings.warn(text, SimulationWarning, stacklevel=stepping._user_level())
+
+    # copies
+
+    def __reduce__(self) -> tuple:
+        limits = self._arrays["torque_range"]
+        arguments = (self._model, self._arrays["kp"], self._arrays["kd"], self._h, self._mode, self._requested, limits)
+        return _restore, (arguments, self._target, self.max_solves)
+
+    def __repr__(self) -> str:
+        chosen = " (chosen by auto)" if self._requested == "auto" else ""
+        return f"<kinetree.StablePD of {self._model.title!r}: mode {self._mode}, solver {self.solver}{chosen}, h {self.h:g} s>"
+
+
+def state_bytes(data: Data) -> slice:
+    """Where state and inputs lie in the buffer of a Data: one range, which copies faster than field by field."""
+    arrays = [data._arrays[name] for _, name in STATE_FIELDS if name]
+    first = min(a.ctypes.data for a in arrays)
+    last = max(a.ctypes.data + a.nbytes for a in arrays)
+    start = data._buffer.ctypes.data
+    return slice(first - start, last - start)
+
+
+def _restore(arguments: tuple, target: np.ndarray, max_solves: int) -> StablePD:
+    out = StablePD(*arguments)
+    out.target, out.max_solves = target, max_solves
+    return out
