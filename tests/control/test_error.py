@@ -108,3 +108,8 @@ def test_targets_are_normalised():
 
 def test_an_orientation_that_is_not_normalised_counts_as_what_it_stands_for():
     np.testing.assert_allclose(error_of(BALL, [3, 0, 0, 0], about([0, 0, 1], 0.5)), [0, 0, 0.5], atol=1e-14)
+
+
+def test_targets_far_away_are_targets():
+    model = kt.load("<mujoco><worldbody><body><joint type='slide'/><geom size='.1'/></body></worldbody></mujoco>")
+    assert kt.StablePD(model, 2.0, 0.0).force(kt.Data(model), np.array([1e30]))[0] == 2e30

@@ -10,7 +10,7 @@ Reference: Tan, Liu, Turk 2011. Reads: qpos, qvel; kp, kd, target, h. Writes: er
 
 from ..dynamics.configuration import PI, move_position, position_difference
 from ..kernel import kernel
-from ..kernel.ops import absolute, where
+from ..kernel.ops import absolute, not_, where
 from ..math.quaternion import normalize4
 from ..math.vec3 import dot
 from ..types import JointType
@@ -20,6 +20,8 @@ HALF_TURN = (
     PI * PI * (1.0 - 1e-14)
 )  # squared angle [rad^2] from which on a turn counts as half a turn: that is rounding
 ROUNDING = 1e-12
+LARGEST = 1.7976931348623157e308
+HUGE = 1e20
 
 
 @kernel
@@ -44,6 +46,23 @@ def normalize_quat(qpos, k):
     q = normalize4((qpos[k], qpos[k + 1], qpos[k + 2], qpos[k + 3]))
     for i in range(4):
         qpos[k + i] = q[i]
+
+
+@kernel(scalar=True)
+def is_doubtful(m, a):
+    """Whether the target has entries that are not finite, or quaternions that are zero or cannot be squared."""
+    for k in range(m.nq):
+        if not_(absolute(a.target[k]) <= LARGEST):
+            return True
+    for j in range(m.njnt):
+        if m.jnt_type[j] == FREE or m.jnt_type[j] == BALL:
+            k = m.jnt_qposadr[j] + (3 if m.jnt_type[j] == FREE else 0)
+            square = 0.0
+            for i in range(k, k + 4):
+                square += a.target[i] * a.target[i]
+            if square < 1.0 / HUGE or square > HUGE:
+                return True
+    return False
 
 
 @kernel

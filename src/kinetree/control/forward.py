@@ -12,10 +12,11 @@ from ..integrator.advance import advance
 from ..kernel import kernel
 from ..stepping import BADQACC, BADQPOS, BADQVEL, any_new_warning, must_reset, remember_warnings
 from ..types import EnableBit, SensorType
-from .error import controller_force
+from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
 from .solvers import MABA
 
+DOUBTFUL = -1  # the target must be checked first
 ENERGY, E_KINETIC = int(EnableBit.ENERGY), int(SensorType.E_KINETIC)
 
 
@@ -130,7 +131,9 @@ def step_once(m, d, a):
 
 @kernel(scalar=True)
 def run_evaluate(m, d, a):
-    """`evaluate`; 1 if there is something to warn of."""
+    """`evaluate`; 1 if there is something to warn of, DOUBTFUL if nothing was done."""
+    if is_doubtful(m, a):
+        return DOUBTFUL
     remember_warnings(d)
     a.unsettled = 0
     evaluate(m, d, a)
@@ -140,6 +143,8 @@ def run_evaluate(m, d, a):
 @kernel(scalar=True)
 def run_force(m, d, a):
     """Q alone, which needs no forward pass."""
+    if is_doubtful(m, a):
+        return DOUBTFUL
     controller_force(m, d, a)
     return 0
 
@@ -154,10 +159,13 @@ def run_accelerate(m, d, a):
 
 @kernel(scalar=True)
 def run_steps(m, d, a):
-    """Up to a.steps steps; 0 if nothing happened. d.steps_left says how many are missing, negative after a bad forward pass.
+    """Up to a.steps steps; 0 if nothing happened, DOUBTFUL if nothing was done.
 
-    a.unchecked: the first acceleration may be bad, as it is that of a state just reset.
+    d.steps_left says how many steps are missing, negative after a bad forward pass. a.unchecked: the first acceleration may
+    be bad, as it is that of a state just reset.
     """
+    if is_doubtful(m, a):
+        return DOUBTFUL
     remember_warnings(d)
     d.steps_left[0] = 0
     a.unsettled = 0

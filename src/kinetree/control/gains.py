@@ -15,7 +15,6 @@ from ..math.quaternion import MIN_VALUE
 from ..model import Model
 from ..types import JointType
 
-HUGE = 1e20  # numbers below it can be squared, and quaternions longer than its inverse normalised
 DOFS = {JointType.FREE: 6, JointType.BALL: 3, JointType.SLIDE: 1, JointType.HINGE: 1}
 
 
@@ -52,19 +51,6 @@ def quaternion_addresses(model: Model) -> np.ndarray:
     ball, free = model.jnt_type == JointType.BALL, model.jnt_type == JointType.FREE
     first = (model.jnt_qposadr + 3 * free)[ball | free]
     return first[:, None] + np.arange(4)
-
-
-def is_plain_target(value: Any, nq: int, quaternions: np.ndarray) -> bool:
-    """Whether a target needs no second look: the right array with finite numbers and quaternions of some length.
-
-    What most calls pass; looking closer takes longer than a solve. Kernels give quaternions length one.
-    """
-    if type(value) is not np.ndarray or value.dtype != np.float64 or value.shape != (nq,):
-        return False
-    if not np.abs(value).max(initial=0.0) < HUGE:
-        return False
-    quats = value[quaternions]
-    return bool((quats * quats).sum(axis=1).min(initial=1.0) > 1.0 / HUGE)
 
 
 def target_configuration(model: Model, value: Any, quaternions: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
 from .choice import CHOICES, checked_choice, choose
-from .forward import move_on, run_accelerate, run_evaluate, run_force, run_steps
+from .forward import DOUBTFUL, move_on, run_accelerate, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
 
 MODES = ("spd", "implicit")
@@ -167,7 +167,7 @@ class StablePD:
     def force(self, data: Data, target: Any = None) -> np.ndarray:
         """Q, the PD force at the predicted pose, before limits and before the answer to the acceleration."""
         self._prepare("force", data, target)
-        run(run_force, self._model, data, self._arrays)
+        self._run(run_force, data)
         return self._arrays["force"].copy()
 
     def torque(self, data: Data, target: Any = None) -> np.ndarray:
@@ -214,11 +214,28 @@ class StablePD:
             check_arguments(f"StablePD.{name}", self._model, data)
         if self._model.sizes["ntendon"] and self.solver == "maba":
             check_aba(self._model, "maba")  # the armature of tendons may have been edited
+        arrays = self._arrays.arrays
         if target is None:
-            target = self._target
-        elif not gains.is_plain_target(target, self._target.size, self._quats):
-            target = gains.target_configuration(self._model, target, self._quats)
-        self._arrays.arrays["target"][:] = target
+            arrays["target"][:] = self._target
+        elif type(target) is np.ndarray and target.dtype == np.float64 and target.shape == arrays["target"].shape:
+            arrays["target"][:] = target  # its numbers are looked at in compiled code
+        else:
+            arrays["target"][:] = gains.target_configuration(self._model, target, self._quats)
+        if self._model.callbacks.any:
+            self._check_target()
+
+    def _check_target(self) -> None:
+        """Refuse a target of bad numbers; quaternions too long or too short to be squared get length one."""
+        target = self._arrays.arrays["target"]
+        target[:] = gains.target_configuration(self._model, target, self._quats)
+
+    def _run(self, kernel: Any, data: Data) -> int:
+        """Run a kernel; when it has doubts about the target, after a closer look."""
+        status = run(kernel, self._model, data, self._arrays)
+        if status == DOUBTFUL:
+            self._check_target()
+            status = run(kernel, self._model, data, self._arrays)
+        return status
 
     def _evaluate(self, name: str, data: Data, target: Any) -> None:
         """Torque and acceleration, computed on a copy of the state."""
@@ -229,7 +246,7 @@ class StablePD:
         self._work._buffer[self._state] = data._buffer[self._state]
         if self._model.callbacks.any:
             self._forward_with_callbacks(self._work, skip_sensors=True)
-        elif run(run_evaluate, self._model, self._work, self._arrays):
+        elif self._run(run_evaluate, self._work):
             stepping._report(self._model, self._work)
             self._warn(self._work)
 
@@ -239,7 +256,7 @@ class StablePD:
         arrays["unchecked"] = 0
         while left:
             arrays["steps"] = abs(left)
-            if run(run_steps, self._model, data, arrays) == 0:
+            if self._run(run_steps, data) == 0:
                 return
             left = stepping._report(self._model, data)
             self._warn(data)
