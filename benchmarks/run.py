@@ -14,7 +14,9 @@ from pathlib import Path
 from rich.console import Console
 
 FOLDER = Path(__file__).parent
-BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("common", "run", "trees"))
+BENCHMARKS = sorted(
+    path.stem for path in FOLDER.glob("*.py") if path.stem not in ("common", "dart_skeleton", "run", "trees")
+)
 
 
 def main() -> int:

@@ -31,14 +31,17 @@ def mujoco_step(p, torque):
     p.theirs.qfrc_applied[:] = applied
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("source", ["tree 1", "tree 2", "actuators", "joints", "ball_humanoid", "sensors"])
+SAME_STEPS = [
+    (source, solver) for source in ("tree 1", "tree 2", "joints", "ball_humanoid", "sensors") for solver in SOLVERS
+]
+SAME_STEPS += [("actuators", "dense"), ("actuators", "sparse")]  # maba refuses its tendon armature
+
+
+@pytest.mark.parametrize("source, solver", SAME_STEPS)
 def test_mujoco_makes_the_same_step(source, solver):
     """The torque from MuJoCo's matrices, applied in MuJoCo's Euler step, step by step."""
     text = random_tree(int(source[-1]), nbody=8) if source.startswith("tree") else FILES[source]
     p = problem(text, 1, speed=0.3, timestep=0.005)
-    if solver == "maba" and p.model.ntendon and source == "actuators":
-        pytest.skip("tendon armature")
     p.mj.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     p.mj.opt.disableflags |= int(DisableBit.EULERDAMP)
     spd = controller(p, solver=solver, mode="implicit")
