@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 
 class Maker(NamedTuple):
-    """The stage behind a name in the column "stage" of the field table, the makers it depends on, and what to call."""
+    """The stage behind a name in the column "stage" of the field table, the makers it depends on, and what to call.
+
+    unless: makers that it can do without, but that make it stale when they run after it.
+    """
 
     stage: Any
     after: tuple[str, ...] = ()
     call: str = "kt.forward"
+    unless: tuple[str, ...] = ()
 
 
 MAKERS: dict[str, Maker] = {
@@ -46,7 +50,7 @@ MAKERS: dict[str, Maker] = {
     "rne": Maker(pipeline.rne_bias, ("com_vel",)),
     "fwd_actuation": Maker(pipeline.actuator_forces, ("fwd_velocity", "com_vel")),
     "fwd_acceleration": Maker(pipeline.fwd_acceleration, ("fwd_actuation", "factor_m", "com_vel", "passive")),
-    "fwd_constraint": Maker(pipeline.fwd_constraint, ("fwd_acceleration",)),
+    "fwd_constraint": Maker(pipeline.fwd_constraint, ("fwd_actuation",), unless=("fwd_acceleration",)),
     "inverse": Maker(pipeline.inverse_acceleration, ("com_vel", "passive", "make_m"), "kt.inverse"),
     "aba": Maker(pipeline.aba, ("com_vel",), "kt.aba"),
     "implicit": Maker(pipeline.smooth_derivative, (), "kt.step with an implicit integrator"),
@@ -85,7 +89,8 @@ def _order(data: Data, stage: Any) -> int:
 def _maker_is_stale(data: Data, name: str) -> bool:
     maker = MAKERS[name]
     ran = _order(data, maker.stage)
-    return ran == 0 or any(_order(data, MAKERS[n].stage) > ran or _maker_is_stale(data, n) for n in maker.after)
+    later = any(_order(data, MAKERS[n].stage) > ran for n in (*maker.after, *maker.unless))
+    return ran == 0 or later or any(_maker_is_stale(data, n) for n in maker.after)
 
 
 def _pass_is_stale(data: Data, lazy: Pass) -> bool:
