@@ -35,7 +35,7 @@ def test_tree_joints_and_ranges(kinetree):
         "none, fixed, affine",
         "spatial",
         "tendonpos",
-        "Sensors (not computed yet)",
+        "Sensors",
         "options that are not default: timestep 0.001, integrator implicitfast",
         "not computed yet: limits",
     ):
