@@ -139,10 +139,14 @@ def test_tendon_armature_is_refused_by_name_and_auto_takes_sparse():
         kt.StablePD(model, 1.0, 1.0, solver="maba")
     light = model.replace(tendon_armature=0.0)
     spd = kt.StablePD(light, 1.0, 1.0, solver="maba")
+    auto = kt.StablePD(light, 1.0, 1.0)
+    assert auto.solver == "maba"
     spd.torque(kt.Data(light))
     light.tendon_armature[:] = 0.2  # also when it comes later
     with pytest.raises(kt.UnsupportedFeatureError, match="band"):
         spd.torque(kt.Data(light))
+    auto.torque(kt.Data(light))
+    assert auto.solver == "sparse"
 
 
 # bad input

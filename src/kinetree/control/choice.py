@@ -28,6 +28,8 @@ def lead_of_maba(model: Model) -> float:
 
 def has_tendon_armature(model: Model) -> bool:
     """Whether tendons carry inertia, which couples joints that no body connects: the recursion cannot see that."""
+    if not model.sizes["ntendon"] or not (model.tendon_armature.any() or model.actuator_armature.any()):
+        return False
     return any(tendon_armature(model, t) != 0.0 for t in range(model.ntendon))
 
 

@@ -99,14 +99,6 @@ def share_of_way(m, d, a):
 
 
 @kernel
-def move_start(m, d, a, share):
-    """Go that share of the way to the last solution."""
-    for i in range(m.nv):
-        a.start_torque[i] += share * (taken(d, a, i) - a.start_torque[i])
-        a.start[i] += share * (d.aba_qacc[i] - a.start[i])
-
-
-@kernel
 def take_as_given(m, a, wrong):
     """Hold all torques at what the limits make of them, in worlds that are wrong."""
     for i in range(m.nv):
@@ -115,23 +107,36 @@ def take_as_given(m, a, wrong):
 
 
 @kernel
-def settle(m, d, a):
-    """Solve again until torques and limits agree. After too many solves, torques within limits are taken as given."""
+def set_start(m, d, a, count):
+    """Where the next solve sets out: at the first solution, then on the way to the last one."""
+    share = share_of_way(m, d, a) if count > 1 else 1.0 + zero(d.time[0])
     for i in range(m.nv):
-        a.start_torque[i], a.start[i] = taken(d, a, i), d.aba_qacc[i]
+        if count == 1:
+            a.start_torque[i], a.start[i] = taken(d, a, i), d.aba_qacc[i]
+        else:
+            a.start_torque[i] += share * (taken(d, a, i) - a.start_torque[i])
+            a.start[i] += share * (d.aba_qacc[i] - a.start[i])
+
+
+@kernel
+def must_go_on(m, d, a, count):
+    """Whether another solve is needed after `count` of them, now with other torques held.
+
+    When there have been too many, torques within limits are taken as given, and one more solve ends it.
+    """
+    if count > a.solves:
+        return False
     wrong = disagreement(m, d, a) > 0.0
-    count = 1
-    while count < a.solves and needs(wrong):
+    if not needs(wrong):
+        return False
+    set_start(m, d, a, count)
+    if count < a.solves:
         hold(m, a, wrong)
-        solve_with_held(m, d, a)
-        wrong = disagreement(m, d, a) > 0.0
-        move_start(m, d, a, share_of_way(m, d, a))
-        count += 1
-    if needs(wrong):
+    else:
+        take_as_given(m, a, wrong)
         if happens(wrong):
             a.unsettled += 1
-        take_as_given(m, a, wrong)
-        solve_with_held(m, d, a)
+    return True
 
 
 @kernel
@@ -140,9 +145,11 @@ def solve_within_limits(m, d, a):
     for i in range(m.nv):
         a.held[i] = 0.0
         a.torque[i] = 0.0
-    solve_with_held(m, d, a)
-    if a.limited != 0:
-        settle(m, d, a)
+    count, going = 0, True
+    while going:
+        solve_with_held(m, d, a)
+        count += 1
+        going = a.limited != 0 and must_go_on(m, d, a, count)
     for i in range(m.nv):
         torque = taken(d, a, i)
         a.torque[i] = clamped(a, i, torque) if a.limited != 0 else torque

@@ -24,7 +24,7 @@ from ..model import Model
 from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
-from .choice import CHOICES, checked_choice, choose
+from .choice import CHOICES, checked_choice, choose, has_tendon_armature
 from .forward import DOUBTFUL, move_on, run_accelerate, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
 
@@ -212,8 +212,8 @@ class StablePD:
         """Check the arguments and bring the target to where kernels see it."""
         if not isinstance(data, Data) or data.sizes is not self._model.sizes:
             check_arguments(f"StablePD.{name}", self._model, data)
-        if self._model.sizes["ntendon"] and self.solver == "maba":
-            check_aba(self._model, "maba")  # the armature of tendons may have been edited
+        if self.solver == "maba" and has_tendon_armature(self._model):
+            self.solver = self._requested  # edited since: auto takes another, maba is refused
         arrays = self._arrays.arrays
         if target is None:
             arrays["target"][:] = self._target
