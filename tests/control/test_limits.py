@@ -144,3 +144,12 @@ def test_mujoco_moves_the_same_under_that_torque():
     mujoco.mj_forward(p.mj, p.theirs)
     wanted = p.theirs.qacc
     np.testing.assert_allclose(spd.acceleration(p.data, p.target), wanted, atol=1e-9 * max(1.0, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse", "maba"])
+def test_a_state_that_is_not_a_number_gives_torques_that_are_none(solver):
+    """Within their limits they would look right."""
+    model = kt.load("double_pendulum")
+    data = kt.Data(model)
+    data.qpos[0] = np.nan
+    assert np.isnan(kt.StablePD(model, 50.0, 5.0, torque_limit=3.0, solver=solver).torque(data, [1.0, 1.0])).all()

@@ -22,8 +22,8 @@ HALVINGS = 50  # of the way to a solution: the minimum must be met, or stiff gai
 
 @kernel
 def clamped(a, i, torque):
-    """The torque taken within the limits of dof i."""
-    return minimum(maximum(torque, -a.torque_range[i]), a.torque_range[i])
+    """The torque taken within the limits of dof i; one that is not a number stays none."""
+    return where(torque != torque, torque, minimum(maximum(torque, -a.torque_range[i]), a.torque_range[i]))
 
 
 @kernel
