@@ -82,7 +82,9 @@ def test_reset_equals_mj_resetdata(label):
     mujoco.mj_resetData(mj, mj_data)
     assert not different(label, data, mj_data, [*STATE, *SLEEP])
     assert not different(label, data, mj_data, [name for name in DATA_FIELDS if name not in OWN])
-    assert data.buffer.tobytes() == kt.Data(model).buffer.tobytes(), f"{label}: reset and new differ"
+    new = kt.Data(model)
+    new._arrays["capacity"][:] = data._arrays["capacity"]  # room that was made stays
+    assert data.buffer.tobytes() == new.buffer.tobytes(), f"{label}: reset and new differ"
 
 
 @pytest.mark.parametrize("label", [label for label in MODELS if loaded(label)[0].nkey])
@@ -167,6 +169,8 @@ def test_one_aligned_buffer_and_views_into_it(label):
     assert start % 64 == 0
     taken = []
     for name, field in DATA_FIELDS.items():
+        if field.growing:
+            continue
         array = data._arrays[name]
         assert array.ctypes.data % 64 == 0 and start <= array.ctypes.data, name
         assert array.ctypes.data + array.nbytes <= end, name

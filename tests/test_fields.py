@@ -13,7 +13,7 @@ import pytest
 from mujoco.introspect import structs
 
 from kinetree.data_fields import DATA_FIELDS, STATE_FIELDS
-from kinetree.fields import BYTE, CONSTANT_DIMS, FLAG, FLOAT32, INT, REAL, Field
+from kinetree.fields import BYTE, CAPACITIES, CONSTANT_DIMS, FLAG, FLOAT32, INT, REAL, Field
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from tests import corpora
 
@@ -22,15 +22,30 @@ TABLES = {
 }  # fmt: skip
 OWN_FIELDS = {
     "subtree_mass", "half_sin", "half_cos", "body_acc", "body_frc", "step_acc", "step_act_dot",
-    "steps_left", "warning_before", "saved_acc",
+    "steps_left", "warning_before", "warning_pass", "saved_acc",
     "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias",
     "rk_qpos", "rk_qvel", "rk_act", "rk_time", "rk_vel", "rk_acc", "rk_act_dot", "rk_step", "rk_actuator_length",
     "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
     "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
     "wrap_touch", "wrap_point",
     "sensor_due", "sensor_fresh", "qvel_seen", "stage_clock", "stage_model", "stage_order", "stage_runs",
-    "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own",
+    "ten_push", "saved_constraint", "saved_applied", "saved_efc_force", "contact_wrench", "contact_rank", "contact_match",
+    "geom_box", "sweep_axis", "sweep_order", "sweep_mover", "sweep_begin", "sweep_box", "ncandidate", "candidate_first",
+    "candidate_bin", "candidate_geom", "candidate_next", "narrow_geom", "narrow_work", "clip_point",
+    "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own", "efc_row",
+    "capacity", "needed", "overflow", "unknown_pair", "solver_improvement", "solver_gradient", "solver_lineslope", "sol_Ma",
+    "sol_Mv",
+    "sol_grad", "sol_Mgrad", "sol_grad_before", "sol_Mgrad_before", "sol_step", "sol_root", "sol_Yf", "H_rownnz",
+    "H_rowadr", "H_super", "H_order", "H_place", "H_reordered", "tree_link", "H_run", "H_link", "H_mark", "H_pattern",
+    "H_diaginv", "H_colind", "H", "efc_next", "efc_jar",
+    "efc_Jv", "efc_weight", "efc_block", "efc_ARinv", "efc_before", "efc_ahead", "cone_res", "cone_new", "disc_A",
+    "disc_L", "disc_b", "disc_v", "disc_w",
 }  # fmt: skip  # kinetree's, not MuJoCo's
+# MuJoCo's fields that each step sizes anew, and these sizes.
+EACH_STEP = {
+    name: field for name, field in DATA_FIELDS.items()
+    if name not in OWN_FIELDS and (field.growing or name in ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY"))
+}  # fmt: skip
 SIZE_NAMES = [name for name, _ in SIZES]
 
 # What MuJoCo has and kinetree does not, by reason. A field that a new MuJoCo adds is in no list, and fails the test.
@@ -80,12 +95,11 @@ DATA_LEFT_OUT = {
         flexvert_xpos flexelem_aabb flexelem_krot flex_hessian_valid flexvert_hessian flexedge_hessian flexedge_J
         flexedge_length bvh_aabb_dyn flexvert_lambda flexvert_conage flexedge_velocity""",
     "plugins are refused": "nplugin plugin_state plugin plugin_data",
-    "sized anew in each step: contacts and constraints": """
-        ncon ne nf nl nefc nJ nY nA contact efc_type efc_id efc_J_rownnz efc_J_rowadr efc_J_rowsuper efc_J_colind efc_J
-        efc_pos efc_margin efc_frictionloss efc_diagA efc_KBIP efc_D efc_R tendon_efcadr efc_island iefc_type iefc_id
-        iefc_frictionloss iefc_D iefc_R efc_Y_rownnz efc_Y_rowadr efc_Y_colind efc_Y efc_AR_rownnz efc_AR_rowadr
-        efc_AR_colind efc_AR efc_vel efc_aref efc_b iefc_aref iefc_state iefc_force efc_state efc_force""",
-    "sized anew in each step: islands": """
+    "contacts are fields of their own, contact_dist and others": "contact",
+    "the matrix of the dual problem is never formed, efc_Y is enough": "nA efc_AR_rownnz efc_AR_rowadr efc_AR_colind efc_AR",
+    "no use for it": "tendon_efcadr",
+    "islands come later": """
+        efc_island iefc_type iefc_id iefc_frictionloss iefc_D iefc_R iefc_aref iefc_state iefc_force
         nisland nidof tree_island island_ntree island_itreeadr map_itree2tree dof_island island_nv island_idofadr
         island_dofadr map_dof2idof map_idof2dof ifrc_smooth iacc_smooth iacc island_ne island_nf island_nefc
         island_iefcadr map_efc2iefc map_iefc2efc ifrc_constraint""",
@@ -101,12 +115,13 @@ DATA_LEFT_OUT = {
 }
 
 UNITS = {
-    "1", "mixed", "m", "s", "kg", "N", "J", "T", "Pa s", "m/s", "m/s^2", "kg m^2", "kg m^2/s", "kg/m^3", "1; m",
+    "1", "mixed", "m", "m; 1", "s", "kg", "N", "J", "T", "Pa s", "m/s", "m/s^2", "kg m^2", "kg m^2/s", "kg/m^3", "1; m",
     "N; N m", "N m; N", "m/s; rad/s", "rad/s; m/s", "rad/s^2; m/s^2", "1/kg; 1/(kg m^2)", "kg m^2; kg m; kg",
 }  # fmt: skip
 MODEL_STAGES = {"load", "set_const"}
 DATA_STAGES = {
     "user", "kinematics", "com_pos", "camlight", "tendon", "transmission", "crb", "make_m", "factor_m", "fwd_velocity",
+    "collision", "make_constraint", "reference_constraint",
     "com_vel", "rne", "passive", "subtree_vel", "energy_pos", "energy_vel", "fwd_actuation", "fwd_acceleration",
     "fwd_constraint", "euler", "implicit", "inverse", "compare_fwd_inv", "rne_post_constraint", "sensor", "sleep",
     "update_sleep", "integrator", "rk4", "step", "aba", "driver",
@@ -125,15 +140,15 @@ RICH = """
   <worldbody>
     <light mode="trackcom" pos="0 0 3"/>
     <camera name="eye" pos="1 2 3"/>
-    <geom name="ground" type="hfield" hfield="hills"/>
+    <geom name="ground" type="hfield" hfield="hills" contype="0" conaffinity="0"/>
     <body name="mark" mocap="true"><geom name="mark" size=".1"/></body>
     <body name="trunk" pos="0 0 1" gravcomp=".5">
       <freejoint/>
-      <geom name="trunk" type="mesh" mesh="wedge"/>
+      <geom name="trunk" type="mesh" mesh="wedge" contype="0" conaffinity="0"/>
       <site name="a" pos="0 0 .2"/>
       <body name="arm" pos=".2 .1 0" quat="1 .1 .2 .3">
         <joint name="shoulder" type="ball"/>
-        <geom name="arm" type="cylinder" size=".05" fromto="0 0 0 .3 0 .1" fluidshape="ellipsoid"/>
+        <geom name="arm" type="cylinder" size=".05" fromto="0 0 0 .3 0 .1" fluidshape="ellipsoid" contype="0" conaffinity="0"/>
         <body name="hand" pos=".3 0 .1">
           <joint name="elbow" axis="0 1 .2" stiffness="2" springyield=".1"/>
           <geom name="hand" type="box" size=".04 .05 .06" material="paint"/>
@@ -191,7 +206,9 @@ def _c_type_and_dims(declared: structs.StructFieldDecl) -> tuple[str, str]:
 def test_declarations_equal_mujocos(struct):
     theirs = {field.name: field for field in structs.STRUCTS[struct].fields}
     ours = [name for name in TABLES[struct] if name not in OWN_FIELDS]
-    assert ours == [name for name in theirs if name in TABLES[struct]], "MuJoCo's fields, in MuJoCo's order"
+    ours = [name for name in ours if not EACH_STEP.get(name)]
+    wanted = [name for name in theirs if name in TABLES[struct] and not EACH_STEP.get(name)]
+    assert ours == wanted, "MuJoCo's fields, in MuJoCo's order"
     wrong = []
     for name in ours:
         field = TABLES[struct][name]
@@ -201,6 +218,22 @@ def test_declarations_equal_mujocos(struct):
     assert not wrong
 
 
+def test_declarations_of_contacts_and_constraints_equal_mujocos():
+    """Fields that each step sizes anew: rows have MuJoCo's names and sizes, contacts those of mjContact."""
+    rows = {field.name: field for field in structs.STRUCTS["mjData"].fields}
+    contacts = {f"contact_{field.name}": field for field in structs.STRUCTS["mjContact"].fields}
+    sizes = {"maxcon": "", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
+    for name, field in EACH_STEP.items():
+        dtype, dims = _c_type_and_dims((rows | contacts)[name])
+        inner = " ".join(str(CONSTANT_DIMS.get(dim, dim)) for dim in field.shape_names[1:])
+        ours = f"{sizes[field.shape_names[0]]} {inner}".strip() if field.dims else ""
+        assert (field.dtype, ours) == (dtype, dims), name
+    missing = sorted(contacts.keys() - EACH_STEP.keys())
+    assert missing == ["contact_elem", "contact_flex", "contact_geom1", "contact_geom2", "contact_vert"], (
+        "flexes, and geom"
+    )
+
+
 def test_types_and_shapes_equal_a_compiled_models(compiled):
     label, model = compiled
     sizes = {name: getattr(model, name) for name in SIZE_NAMES}
@@ -208,7 +241,7 @@ def test_types_and_shapes_equal_a_compiled_models(compiled):
     wrong = []
     for struct, table in TABLES.items():
         for name, field in table.items():
-            if name in OWN_FIELDS:
+            if name in OWN_FIELDS or name in EACH_STEP:
                 continue
             theirs = np.asarray(getattr(holders[struct], name))
             kind = field.dtype if field.dims else np.dtype(field.dtype).kind  # MuJoCo hands out scalars as Python's
@@ -228,7 +261,8 @@ def test_rich_model_has_some_of_everything():
 def test_every_field_is_declared_or_left_out_for_a_reason(struct, left_out):
     skipped = [name for names in left_out.values() for name in names.split()]
     sizes = SIZE_NAMES if struct == "mjModel" else []
-    ours = [*(name for name in TABLES[struct] if name not in OWN_FIELDS), *sizes, *skipped]
+    ours = [name for name in TABLES[struct] if name not in OWN_FIELDS and not name.startswith("contact_")]
+    ours += [*sizes, *skipped]
     assert len(ours) == len(set(ours)), "a name occurs twice"
     theirs = {field.name for field in structs.STRUCTS[struct].fields}
     assert (sorted(theirs - set(ours)), sorted(set(ours) - theirs)) == ([], []), "(forgotten, unknown to MuJoCo)"
@@ -254,7 +288,7 @@ def _all_fields() -> list[tuple[str, Field]]:
 
 
 def test_dimensions_are_sizes_constants_or_numbers():
-    known = {*SIZE_NAMES, *CONSTANT_DIMS}
+    known = {*SIZE_NAMES, *CONSTANT_DIMS, *CAPACITIES}
     parts = [(s, f.name, n) for s, f in _all_fields() for dim in f.shape_names for n in dim.split("*")]
     assert not [part for part in parts if not part[2].isdigit() and part[2] not in known]
 

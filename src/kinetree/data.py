@@ -6,19 +6,23 @@ it, so writing `data.qpos[:] = ...` changes the state and copying a Data is copy
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from .capacity import FIXED, grown, make_room, note_capacity, starting_capacity
+from .contacts import Contacts
 from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
+from .efc import dense_jacobian, is_dense
+from .errors import UnsupportedFeatureError
 from .fields import Field
 from .initial import write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked
 from .model import Model
 from .named import NamedAccess
-from .types import State
+from .types import GeomType, State
 
 # What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each.
 DRIVER_FIELDS = {
@@ -30,6 +34,13 @@ LAYOUT = Layout("data", {**DATA_FIELDS, **DRIVER_FIELDS}, {})
 # Addresses of the stages compiled for one world on floats, filled in by `kernel.stage`.
 FLOAT_STAGES = np.zeros(MAX_STAGES, np.int64)
 _DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64)}
+
+# What went wrong where compiled code cannot raise, by the address of the data it worked on: an error of the compiler, or an
+# interrupt while it was at work.
+PENDING: dict[int, BaseException] = {}
+
+# How many entries of a growing field are in use.
+COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
 
 # How to find stale fields and to refresh them, filled in by `staleness`, which knows the pipeline.
 ON_DEMAND: dict[str, Callable[..., Any]] = {}
@@ -46,7 +57,9 @@ class Data(NamedAccess, FieldHolder):
             raise TypeError(f"Data needs a kinetree Model, got {type(model).__name__}: use kt.load first")
         own = self.__dict__
         own["model"], own["sizes"] = model, model.sizes
-        own["_buffer"], own["_arrays"] = allocate(DATA_FIELDS, model.sizes)
+        own["_buffer"], own["_arrays"] = allocate(FIXED, model.sizes)
+        own["_capacity"] = starting_capacity()
+        own["_room"] = make_room(own["_arrays"], model.sizes, own["_capacity"])
         own["buffer"] = own["_buffer"].view()
         own["buffer"].flags.writeable = False
         own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
@@ -56,32 +69,59 @@ class Data(NamedAccess, FieldHolder):
             own["address"],
         )  # all that a stage needs; the name keeps arguments from being swapped
         for name, field in DATA_FIELDS.items():
-            if field.dims:
+            if field.dims and not field.growing:
                 own[name] = own["_arrays"][name].view()
                 own[name].flags.writeable = field.writable
         self.reset()
 
     def __getattr__(self, name: str) -> Any:
         field = DATA_FIELDS.get(name)
-        if field is not None and not field.dims and "_arrays" in self.__dict__:
-            return self.__dict__["_arrays"][name][0].item()
+        if field is not None and "_arrays" in self.__dict__:
+            array = self.__dict__["_arrays"][name]
+            if not field.dims:
+                return array[0].item()
+            count = COUNTS.get(field.shape_names[0])
+            view = array[: self.__dict__["_arrays"][count][0]] if count else array.view()
+            view.flags.writeable = field.writable
+            return view
         raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = DATA_FIELDS.get(name)
         if field is None:
             raise AttributeError(f"data.{name} is read-only") if hasattr(self, name) else self._unknown(name)
-        target = self.__dict__[name] if field.dims else self._arrays[name].reshape(())
+        target = getattr(self, name) if field.dims else self._arrays[name].reshape(())
         assign(target, field, value, f"data.{name}")
 
     def _named_model(self) -> Model:
         return self.model
+
+    @property
+    def contact(self) -> Contacts:
+        """The contacts, one by one or by member: `data.contact[0].dist`, `data.contact.pos`."""
+        return Contacts(self)
+
+    @property
+    def nJ(self) -> int:
+        """Numbers in the constraint Jacobian as `efc_J` shows it."""
+        return self.nefc * self.model.nv if is_dense(self.model) else int(self._arrays["nJ"][0])
+
+    @property
+    def efc_J(self) -> np.ndarray:
+        """The constraint Jacobian: nefc times nv numbers if it is dense, else those of efc_J_colind. A copy if dense."""
+        if is_dense(self.model):
+            out = dense_jacobian(self._arrays, self.model.nv).ravel()
+        else:
+            out = self._arrays["efc_J"][: self.nJ]
+        out.flags.writeable = False
+        return out
 
     # reset and state
 
     def reset(self) -> None:
         """Back to the model's initial state, everything else zero. MuJoCo's mj_resetData."""
         self._buffer[:] = 0
+        self._arrays["capacity"][:] = [*self._capacity.values()]
         write_initial_state(self.model, self._arrays)
 
     def reset_keyframe(self, key: str | int) -> None:
@@ -132,13 +172,34 @@ class Data(NamedAccess, FieldHolder):
         """
         return ON_DEMAND["require"](self, name)
 
+    # room
+
+    def _make_room(self, capacity: Mapping[str, int]) -> None:
+        """Room for more contacts and constraints."""
+        own = self.__dict__
+        room = make_room(own["_arrays"], self.sizes, capacity)
+        own["_words"][:] = LAYOUT.words({**own["_arrays"], **_DRIVER})
+        own["_capacity"], own["_room"] = dict(capacity), room
+        note_capacity(own["_arrays"], capacity)
+
+    def _grow(self) -> None:
+        """Room for what the last run needed; raises what went wrong in it."""
+        needed = lower_flags(self._arrays)
+        raise_pending(self.address)
+        refuse_unknown_pair(self.model, self._arrays)
+        self._make_room(grown(self._capacity, needed))
+
     # copies
 
     def copy(self) -> Data:
         """A second Data of the same model, with the same contents."""
         out = Data(self.model)
-        out._buffer[:] = self._buffer
+        out._restore(self._capacity, self._buffer, self._room)
         return out
+
+    def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:
+        self._make_room(capacity)
+        self._buffer[:], self._room[:] = fixed, growing
 
     __copy__ = copy
 
@@ -146,7 +207,7 @@ class Data(NamedAccess, FieldHolder):
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        return _restore, (LAYOUT.fingerprint, self.model, self._buffer.tobytes())
+        return _restore, (LAYOUT.fingerprint, self.model, self._capacity, self._buffer.tobytes(), self._room.tobytes())
 
     def record(self) -> SimpleNamespace:
         """The data for kernels that run as plain Python; writes go to this Data."""
@@ -159,11 +220,37 @@ class Data(NamedAccess, FieldHolder):
         return f"<kinetree.Data of {self.model.title!r} at time {self.time:g}>"
 
 
-def _restore(fingerprint: str, model: Model, contents: bytes) -> Data:
+def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Forget that room was missing; returns how much was needed."""
+    needed = arrays["needed"].copy()
+    arrays["needed"][:] = arrays["overflow"][:] = 0
+    return needed
+
+
+def raise_pending(*addresses: int) -> None:
+    """Raise what went wrong in compiled code that worked on data at these addresses."""
+    for address in addresses:
+        if address in PENDING:
+            raise PENDING.pop(address)
+
+
+def refuse_unknown_pair(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise an error if geoms met that have no kernel: bits or flags were edited after the model was loaded."""
+    geoms = arrays["unknown_pair"].tolist()
+    if geoms[0] != geoms[1]:
+        arrays["unknown_pair"][:] = 0
+        kinds = " with ".join(GeomType(model.geom_type[g]).name.lower() for g in geoms)
+        names = " with ".join(f"geom {model.name('geom', g) or g!r}" for g in geoms)
+        raise UnsupportedFeatureError([f"collision of {kinds} ({names})"], "the edited model")
+
+
+def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:
     out = Data(model)
-    if fingerprint != LAYOUT.fingerprint or len(contents) != out._buffer.size:
+    if fingerprint == LAYOUT.fingerprint:
+        out._make_room(capacity)
+    if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (out._buffer.size, out._room.size):
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
-    out._buffer[:] = np.frombuffer(contents, np.uint8)
+    out._restore(capacity, np.frombuffer(fixed, np.uint8), np.frombuffer(growing, np.uint8))
     out._arrays["stage_model"][0] = 0  # an address of the process that saved it
     return out
 

@@ -22,6 +22,10 @@ CONSTANT_DIMS = {
 }  # fmt: skip
 
 
+# Sizes that each step decides: such fields have room for more than they hold, and grow (see `capacity.py`).
+CAPACITIES = ("maxcon", "maxefc", "maxJ", "maxH", "maxA", "maxpair", "maxlink")
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One line of a field table.
@@ -55,6 +59,11 @@ class Field:
     def scratch(self) -> bool:
         """Whether it is a working array of one stage, not a result."""
         return self.meaning.startswith("scratch")
+
+    @property
+    def growing(self) -> bool:
+        """Whether its first size is one that each step decides."""
+        return self.dims.split(" ")[0] in CAPACITIES
 
     def static_dims(self) -> tuple[int | None, ...]:
         """Dimensions that the declaration itself fixes; None where the size belongs to the model."""

@@ -59,6 +59,8 @@ OPTION_BITS: dict[str, int] = {
 }  # fmt: skip
 
 
+REFUSED_FLAGS = {"ipc": EnableBit.IPC, "speculative": EnableBit.SPECULATIVE}
+
 # Models that exist, by the address that compiled code knows them by.
 BY_ADDRESS: weakref.WeakValueDictionary[int, Model] = weakref.WeakValueDictionary()
 
@@ -111,8 +113,9 @@ def check_option(name: str, value: float, where: str) -> None:
         raise ValueError(f"{where}: {int(value) & 0xFFFFFFFF:#x} sets a bit that does not exist")
     if name == "integrator" and value == Integrator.DISCRETE:
         raise UnsupportedFeatureError(["integrator discrete (option integrator)"], where)
-    if name == "enableflags" and int(value) & EnableBit.IPC:
-        raise UnsupportedFeatureError(["flag ipc (option enableflags)"], where)
+    for flag, bit in REFUSED_FLAGS.items():
+        if name == "enableflags" and int(value) & bit:
+            raise UnsupportedFeatureError([f"flag {flag} (option enableflags)"], where)
     if name.endswith(("iterations", "initpoints", "tolerance")) and value < 0:
         raise ValueError(f"{where}: must not be negative, got {value}")
 

@@ -212,8 +212,8 @@ def of_another_version(thing: Any, **changes: Any) -> Any:
 
 
 def cut_contents(data: kt.Data) -> kt.Data:
-    restore, (fingerprint, model, contents) = data.__reduce__()[:2]
-    return restore(fingerprint, model, contents[:-64])
+    restore, (fingerprint, model, capacity, contents, growing) = data.__reduce__()[:2]
+    return restore(fingerprint, model, capacity, contents[:-64], growing)
 
 
 SAVED = [

@@ -11,7 +11,8 @@ import pytest
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import LaneData
-from kinetree.kernel import STAGES, float_machine, machine, stage
+from kinetree.data import PENDING
+from kinetree.kernel import JIT, STAGES, float_machine, machine, stage
 
 
 @stage(scalar=True)
@@ -117,3 +118,46 @@ def test_another_model_of_the_same_sizes_may_use_the_data():
     heavy = model.replace(body_mass=2.0 * model.body_mass)
     kt.fwd_position(heavy, data)
     np.testing.assert_allclose(data.subtree_mass[0], 2.0 * model.body_mass.sum())
+
+
+@stage(rare=True)
+def rarely_needed(m, d):
+    """For the tests."""
+    d.time[0] += 1.0
+
+
+@stage
+def calls_it_late(m, d):
+    """For the tests."""
+    if d.time[0] > 2.0:
+        rarely_needed(m, d)
+    d.time[0] += 10.0
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled")
+def test_a_stage_is_compiled_when_it_is_first_called(monkeypatch):
+    """Until then the table has a function that compiles it; what goes wrong in there is raised, and nothing is lost."""
+    compiled, real = [], rarely_needed.compile_for
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    calls_it_late(model, data)
+    assert data.time == 10.0
+
+    def interrupted(machine):
+        compiled.append("no")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rarely_needed, "compile_for", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        calls_it_late(model, data)
+    assert not PENDING and data.overflow == 0
+
+    def noted(machine):
+        compiled.append("yes")
+        return real(machine)
+
+    monkeypatch.setattr(rarely_needed, "compile_for", noted)
+    data.time = 3.0
+    calls_it_late(model, data)
+    calls_it_late(model, data)
+    assert data.time == 25.0 and compiled == ["no", "yes"]

@@ -5,18 +5,21 @@ Every real field has one more, last axis: the world. Integers are the same in al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..data import LAYOUT, Data
+from ..capacity import FIXED, grown, make_room, note_capacity, starting_capacity
+from ..data import LAYOUT, Data, lower_flags, raise_pending, refuse_unknown_pair
 from ..data_fields import DATA_FIELDS
 from ..errors import nearest
 from ..fields import REAL
 from ..kernel import machine
 from ..layout import allocate, assign
 from ..model import Model
+
+OWN_ROOM = ("capacity", "needed", "overflow", "unknown_pair")  # how much room there is belongs to the lanes themselves
 
 
 class LaneData:
@@ -28,7 +31,9 @@ class LaneData:
         self.machine = machine(dtype, width)
         self.model, self.sizes, self.width = model, model.sizes, width
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
-        self.buffer, self.arrays = allocate(DATA_FIELDS, model.sizes, width, dtype)
+        self.buffer, self.arrays = allocate(FIXED, model.sizes, width, dtype)
+        self._capacity, self._dtype = starting_capacity(), dtype
+        self._room = make_room(self.arrays, model.sizes, self._capacity, width, dtype)
         self._views = np.zeros(width + 1, np.int64)  # ends with a zero
         driver = {"stages": self.machine.stages, "views": self._views}
         arrays = {**self.arrays, **driver}
@@ -36,6 +41,7 @@ class LaneData:
         self._views[:width] = [words.ctypes.data for words in self._lane_words]
         self.words = LAYOUT.words(arrays, width)
         self.address = self.words.ctypes.data
+        note_capacity(self.arrays, self._capacity)
         start = Data(model)
         for lane in range(width):
             self.load(lane, start)
@@ -60,7 +66,13 @@ class LaneData:
     def load(self, lane: int, data: Data) -> None:
         """Copy a Data into one world; integers and flags are then those of this Data in every world."""
         self._check(lane, data)
+        if any(data._capacity[name] > room for name, room in self._capacity.items()):
+            self._make_room({name: max(room, data._capacity[name]) for name, room in self._capacity.items()})
         for name, array in self.arrays.items():
+            if name in OWN_ROOM:
+                continue
+            if DATA_FIELDS[name].growing:
+                array = array[: data._arrays[name].shape[0]]
             if DATA_FIELDS[name].dtype == REAL:
                 array[..., lane] = data._arrays[name]
             else:
@@ -69,6 +81,7 @@ class LaneData:
     def store(self, lane: int, data: Data) -> None:
         """Copy one world into a Data."""
         self._check(lane, data)
+        data._make_room(self._capacity)
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
 
@@ -79,7 +92,26 @@ class LaneData:
             if not hasattr(stage, "compile_for"):
                 raise TypeError(f"{getattr(stage, '__name__', stage)} is not a stage")
             entry = self._entries[stage] = stage.compile_for(self.machine)
-        entry(self.model.address, self.address)
+        while entry(self.model.address, self.address):
+            self._grow()
+
+    def _make_room(self, capacity: Mapping[str, int]) -> None:
+        """Room for more contacts and constraints in every world."""
+        room = make_room(self.arrays, self.sizes, capacity, self.width, self._dtype)
+        arrays = {**self.arrays, "stages": self.machine.stages, "views": self._views}
+        self.words[:] = LAYOUT.words(arrays, self.width)
+        for lane, words in enumerate(self._lane_words):
+            words[:] = LAYOUT.words(arrays, self.width, lane)
+        object.__setattr__(self, "_capacity", dict(capacity))
+        object.__setattr__(self, "_room", room)
+        note_capacity(self.arrays, capacity)
+
+    def _grow(self) -> None:
+        """Room for what the last run needed; raises what went wrong in it."""
+        needed = lower_flags(self.arrays)
+        raise_pending(self.address, *self._views.tolist())
+        refuse_unknown_pair(self.model, self.arrays)
+        self._make_room(grown(self._capacity, needed))
 
     def __reduce__(self) -> Any:
         raise TypeError("LaneData cannot be copied or pickled: store its worlds into Data")

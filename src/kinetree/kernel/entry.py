@@ -1,7 +1,7 @@
 """Entries: kernels as machine code that takes one integer, an address, for each handle.
 
 Passing a Python object of a custom type costs 3 us in Numba's type lookup, integers 0.1 us. An entry is compiled (or
-fetched from the cache) when it is made, so no thread ever meets a first compile.
+fetched from the cache) when it is made, and so are the stages that it calls, but for rare ones: see `stage`.
 """
 
 import functools
@@ -40,35 +40,36 @@ ENTRY = """def {name}({names}):
 """
 STAGE = """def {name}(m, d):
     kernel(as_m(m), as_d(d))
-    note_run(as_d(d), {number}, m)
+    return note_run(as_d(d), {number}, m)
 """
 LANE_BY_LANE = """def {name}(m, d):
     views, lane = as_d(d).views, 0
     while views[lane] != 0:  # a known count would be unrolled into as many copies
         kernel(as_m(m), as_view(views[lane]))
         lane += 1
-    note_run(as_d(d), {number}, m)
+    return note_run(as_d(d), {number}, m)
 """
 
 
 @mark_kernel
 def note_run(d, index, model):
-    """Count the run of a stage; note its place in the order of all runs since the reset, and the model's address."""
+    """Count the run of a stage; note its place in the order of all runs, and the model's address. 1 if it lacked room."""
     d.stage_clock[0] += 1
     d.stage_order[index] = d.stage_clock[0]
     d.stage_runs[index] += 1
     d.stage_model[0] = model
+    return d.overflow[0]
 
 
 @functools.cache
 def compiled(kernel, machine, *arguments, result="void", number=None):
-    """`run(model address, data address, ...)` for a machine, with every stage it reaches compiled as well.
+    """`run(model address, data address, ...)` for a machine. Stages that it calls are compiled too, or when they are called.
 
     arguments: handle types of further arguments, as `function.py` makes them, or int64. result: what the kernel returns.
     number: of a stage, whose runs are counted.
     """
     for stage in reach(kernel)[1]:
-        stage.compile_for(machine)
+        stage.expect_on(machine)
     handles = [machine.model_type, machine.data_type, *arguments]
     names = ["m", "d", *(f"a{i}" for i in range(len(arguments)))]
     scope = {

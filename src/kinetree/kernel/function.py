@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ..data import PENDING
 from ..fields import REAL, Field
 from ..layout import Layout, checked
 from .decorator import JIT, kernel
@@ -49,6 +50,8 @@ class Function:
         if self._run is None:
             self._run = compiled(self.kernel, float_machine(), handle_type(self.layout))
         self._run(model.address, 0 if data is None else data.address, words.ctypes.data)
+        if data is not None and data.address in PENDING:
+            data._grow()  # which raises it
         return SimpleNamespace(**arrays)
 
 

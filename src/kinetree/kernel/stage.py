@@ -6,6 +6,7 @@
 * On records (symbols, or `KINETREE_JIT=0`) it is plain Python.
 """
 
+import ctypes
 import functools
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 
-from ..data import FLOAT_STAGES, Data
+from ..data import FLOAT_STAGES, LAYOUT, PENDING, Data
 from ..model import Model
 from .decorator import JIT, kernel
 from .entry import c_address, compiled, note_run
@@ -21,12 +22,18 @@ from .machine import float_machine
 
 I64 = ir.IntType(64)
 STAGES = []  # in the order of the table
+ADDRESS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+_FIRST_CALLS = []  # keeps the functions alive whose addresses stand in tables
 
 
-def stage(function=None, *, scalar=False):
-    """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels."""
+def stage(function=None, *, scalar=False, rare=False):
+    """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels.
+
+    rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
+    while the state moves on: what goes wrong in the compiler is noticed after the calling stage has ended.
+    """
     if function is None:
-        return lambda f: stage(f, scalar=scalar)
+        return lambda f: stage(f, scalar=scalar, rare=rare)
     inner = kernel(function, scalar=scalar)
     run = None
 
@@ -35,23 +42,31 @@ def stage(function=None, *, scalar=False):
         try:
             m, d = model._as_model, data._as_data
             if m[0] is d[0]:
-                return run(m[1], d[1])
+                while run(m[1], d[1]):  # there was no room for all contacts or constraints
+                    data._grow()
+                return None
         except (AttributeError, TypeError):  # the first call, a record, or a wrong argument
             pass
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             plain(inner)(model, data)
-            return plain(note_run)(data, call.stage_index, getattr(model, "address", 0))
+            plain(note_run)(data, call.stage_index, getattr(model, "address", 0))
+            return None
         check_arguments(call.__name__, model, data)
         if not JIT:
-            return call(model.record(), data.record())
+            call(model.record(), data.record())
+            while data.overflow:
+                data._grow()
+                call(model.record(), data.record())
+            return None
         run = call.compile_for(float_machine())
-        return run(model.address, data.address)
+        return call(model, data)
 
     functools.update_wrapper(call, function)
     del call.__wrapped__  # its signature is (model, data)
     call.kernel = inner
     call.stage_index = len(STAGES)
     call.compile_for = functools.partial(_compile_for, call)
+    call.expect_on = functools.partial(_expect_on if rare else _compile_for, call)
     if call.stage_index >= FLOAT_STAGES.size:
         raise RuntimeError("the table of stages is full")
     STAGES.append(call)
@@ -81,9 +96,31 @@ def _register(call):
 
 def _compile_for(call, machine):
     """Machine code of a stage, entered in the machine's table; returns `run(model address, data address)`."""
-    run = compiled(call.kernel, machine, number=call.stage_index)
+    run = compiled(call.kernel, machine, number=call.stage_index, result="int64")
     machine.stages[call.stage_index] = c_address(run)
     return run
+
+
+def _expect_on(call, machine):
+    """Enter a function in the machine's table that compiles the stage when it is called, unless it is compiled already."""
+    if machine.stages[call.stage_index] == 0:
+
+        def first_call(model, data):
+            try:
+                call.compile_for(machine)
+                ADDRESS(int(machine.stages[call.stage_index]))(model, data)
+            except BaseException as error:  # an interrupt too: compiled code cannot raise, but it can come to an end
+                PENDING[data] = error
+                _ask_for_room(data)
+
+        _FIRST_CALLS.append(ADDRESS(first_call))
+        machine.stages[call.stage_index] = ctypes.cast(_FIRST_CALLS[-1], ctypes.c_void_p).value
+
+
+def _ask_for_room(data):
+    """Raise the flag on which drivers leave compiled code; data: address of a table of words."""
+    words = ctypes.cast(data, ctypes.POINTER(ctypes.c_int64))
+    ctypes.cast(words[LAYOUT.word["overflow"]], ctypes.POINTER(ctypes.c_int32))[0] = 1
 
 
 def check_arguments(name, model, data, without_data=False):

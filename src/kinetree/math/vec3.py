@@ -3,6 +3,8 @@
 from ..kernel import kernel
 from ..kernel.ops import sqrt, where, zero
 
+MIN_SQUARE = 1e-30  # of MuJoCo's mjMINVAL: below this a squared length counts as zero
+
 
 @kernel
 def get3(field, i):
@@ -81,6 +83,21 @@ def cross(a, b):
 def norm(a):
     """Length."""
     return sqrt(dot(a, a))
+
+
+@kernel
+def unit(a):
+    """The vector of length one along a; the x axis where a has no length. MuJoCo's mju_normalize3."""
+    square = dot(a, a)
+    none = square < MIN_SQUARE
+    s = where(none, 0.0, 1.0 / sqrt(where(none, 1.0, square)))
+    return where(none, 1.0, a[0] * s), a[1] * s, a[2] * s
+
+
+@kernel
+def where3(condition, a, b):
+    """a where the condition holds, else b."""
+    return where(condition, a[0], b[0]), where(condition, a[1], b[1]), where(condition, a[2], b[2])
 
 
 @kernel
