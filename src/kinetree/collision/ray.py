@@ -28,29 +28,20 @@ from ..math.vec3 import add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec,
 from ..types import GeomType
 from .ray_hfield import ray_hfield
 from .ray_mesh import ray_mesh
-from .ray_shapes import nearer, ray_box, ray_capsule, ray_cylinder, ray_ellipsoid, ray_nothing, ray_plane, ray_sphere
+from .ray_shapes import PRIMITIVES, nearer, ray_nothing
 
 if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
 
-RAY = {
-    GeomType.PLANE: ray_plane,
-    GeomType.HFIELD: ray_hfield,
-    GeomType.SPHERE: ray_sphere,
-    GeomType.CAPSULE: ray_capsule,
-    GeomType.ELLIPSOID: ray_ellipsoid,
-    GeomType.CYLINDER: ray_cylinder,
-    GeomType.BOX: ray_box,
-    GeomType.MESH: ray_mesh,
-}
+RAY = dict(sorted({**PRIMITIVES, GeomType.HFIELD: ray_hfield, GeomType.MESH: ray_mesh}.items()))
 PLANE = int(GeomType.PLANE)
 GROUPS = 6  # MuJoCo's mjNGROUP
 ALL_GROUPS = (1 << GROUPS) - 1
 NOBODY = -1  # the body to leave out, if none is
 MARGIN = 1.0 + 1e-6  # by which the balls around geoms are taken larger: they touch what they hold
 
-ray_geom = dispatch(RAY, "m, g, p, v", ray_nothing)
+ray_geom = dispatch(RAY, "m, sizes, g, p, v", ray_nothing)
 
 
 @kernel(scalar=True)
@@ -93,7 +84,7 @@ def nearest(m, d, point, direction, groups, static, exclude, cutoff):
             if cutoff < 0.0 or not is_beyond(m, d, g, point, cutoff):
                 axes = get9(d.geom_xmat, g)
                 p, v = scale(mul_mat_t_vec(axes, centre), -1.0), mul_mat_t_vec(axes, direction)
-                x, n = ray_geom(m.geom_type[g], m, g, p, v)
+                x, n = ray_geom(m.geom_type[g], m, m.geom_size, g, p, v)
                 if nearer(best, x):
                     best, geom, normal = x, g, n
     if geom >= 0:

@@ -89,7 +89,7 @@ def below_rim(m, h, p, v, x, axis, high):
 
 
 @kernel(scalar=True)
-def ray_hfield(m, g, p, v):
+def ray_hfield(m, sizes, g, p, v):
     """A height field: its base, its surface and its four sides."""
     h = m.geom_dataid[g]
     sx, sy, top, base = m.hfield_size[h, 0], m.hfield_size[h, 1], 0.5 * m.hfield_size[h, 2], 0.5 * m.hfield_size[h, 3]

@@ -69,7 +69,7 @@ def corner(m, mesh, face, k, p):
 
 
 @kernel(scalar=True)
-def ray_mesh(m, g, p, v):
+def ray_mesh(m, sizes, g, p, v):
     """The nearest triangle of a mesh."""
     mesh = m.geom_dataid[g]
     root, count = m.mesh_bvhadr[mesh], m.mesh_bvhnum[mesh]

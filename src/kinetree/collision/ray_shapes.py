@@ -1,14 +1,16 @@
-"""Rays against the primitive shapes, in the frame of the geom.
+"""Rays against the primitive shapes, in the frame of the geom or site.
 
-MuJoCo: mju_rayGeom. The ray is p + x v for x >= 0, with v of length one. Each kernel of (m, g, p, v) gives the smallest
-such x [m] on the surface of geom g, also from inside, or -1, and there an outward normal of any length. A plane is met from
-its front only. The line's point next to the centre comes first: in b^2 - a c a sphere far away would lose half its digits.
+MuJoCo: mju_rayGeom. The ray is p + x v for x >= 0, with v of length one. Each kernel of (m, sizes, g, p, v) gives the smallest
+such x [m] on the surface of the shape with sizes[g], also from inside, or -1, and there an outward normal of any length. A
+plane is met from its front only. The line's point next to the centre comes first: in b^2 - a c a sphere far away would lose
+half its digits.
 """
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add_scaled, dot, get3
+from ..types import GeomType
 
 INF = float("inf")
 
@@ -90,13 +92,13 @@ def box_surface(p, v, size):
 
 
 @kernel(scalar=True)
-def ray_nothing(m, g, p, v):
+def ray_nothing(m, sizes, g, p, v):
     """A shape that no ray meets."""
     return zero(p[0]) - 1.0, p
 
 
 @kernel(scalar=True)
-def ray_plane(m, g, p, v):
+def ray_plane(m, sizes, g, p, v):
     """The front of a plane, within the drawn rectangle where it has sizes."""
     none = zero(p[0]) - 1.0
     normal = (zero(none), zero(none), zero(none) + 1.0)
@@ -104,23 +106,23 @@ def ray_plane(m, g, p, v):
         return none, normal
     x = -p[2] / v[2]
     q = along(p, v, x)
-    a, b = m.geom_size[g, 0], m.geom_size[g, 1]
+    a, b = sizes[g, 0], sizes[g, 1]
     within = ((a <= 0.0) | (absolute(q[0]) <= a)) & ((b <= 0.0) | (absolute(q[1]) <= b))
     return where(within & (x >= 0.0), x, none), normal
 
 
 @kernel(scalar=True)
-def ray_sphere(m, g, p, v):
+def ray_sphere(m, sizes, g, p, v):
     """A sphere."""
-    r = m.geom_size[g, 0]
+    r = sizes[g, 0]
     x = ahead(crossings(p, v, r * r))
     return x, along(p, v, x)
 
 
 @kernel(scalar=True)
-def ray_capsule(m, g, p, v):
+def ray_capsule(m, sizes, g, p, v):
     """A capsule: the round side between its ends, and the outer half of a ball at each of them."""
-    r, h = m.geom_size[g, 0], m.geom_size[g, 1]
+    r, h = sizes[g, 0], sizes[g, 1]
     none = zero(p[0])
     best = none - 1.0
     x = ahead(crossings((p[0], p[1], none), (v[0], v[1], none), r * r))
@@ -137,9 +139,9 @@ def ray_capsule(m, g, p, v):
 
 
 @kernel(scalar=True)
-def ray_ellipsoid(m, g, p, v):
+def ray_ellipsoid(m, sizes, g, p, v):
     """An ellipsoid: a ball of radius one in scaled axes."""
-    s = get3(m.geom_size, g)
+    s = get3(sizes, g)
     q = (p[0] / s[0], p[1] / s[1], p[2] / s[2])
     w = (v[0] / s[0], v[1] / s[1], v[2] / s[2])
     x = ahead(crossings(q, w, 1.0))
@@ -148,9 +150,9 @@ def ray_ellipsoid(m, g, p, v):
 
 
 @kernel(scalar=True)
-def ray_cylinder(m, g, p, v):
+def ray_cylinder(m, sizes, g, p, v):
     """A cylinder: the round side between its ends, and the disc at each of them."""
-    r, h = m.geom_size[g, 0], m.geom_size[g, 1]
+    r, h = sizes[g, 0], sizes[g, 1]
     none = zero(p[0])
     best = none - 1.0
     if absolute(v[2]) > MIN_VALUE:
@@ -167,6 +169,16 @@ def ray_cylinder(m, g, p, v):
 
 
 @kernel(scalar=True)
-def ray_box(m, g, p, v):
+def ray_box(m, sizes, g, p, v):
     """A box."""
-    return box_surface(p, v, get3(m.geom_size, g))
+    return box_surface(p, v, get3(sizes, g))
+
+
+PRIMITIVES = {
+    GeomType.PLANE: ray_plane,
+    GeomType.SPHERE: ray_sphere,
+    GeomType.CAPSULE: ray_capsule,
+    GeomType.ELLIPSOID: ray_ellipsoid,
+    GeomType.CYLINDER: ray_cylinder,
+    GeomType.BOX: ray_box,
+}

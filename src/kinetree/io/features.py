@@ -14,6 +14,8 @@ import mujoco
 import numpy as np
 
 from .. import types
+from ..model import REFUSED_FLAGS
+from .contacts import missing_kinds
 
 # Fields that hold a type, with the enum that lists the types we know.
 TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
@@ -30,12 +32,9 @@ TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
     "actuator_biastype": ("actuator", types.BiasType),
     "sensor_type": ("sensor", types.SensorType),
 }
-# Sensors that read constraints, contacts or distances between geoms, none of which exist yet.
+# Sensors that read distances between geoms or signed distance fields, neither of which exist yet.
 UNREAD_SENSORS = (
-    types.SensorType.JOINTLIMITPOS, types.SensorType.JOINTLIMITVEL, types.SensorType.JOINTLIMITFRC,
-    types.SensorType.TENDONLIMITPOS, types.SensorType.TENDONLIMITVEL, types.SensorType.TENDONLIMITFRC,
-    types.SensorType.TOUCH, types.SensorType.CONTACT, types.SensorType.TACTILE,
-    types.SensorType.GEOMDIST, types.SensorType.GEOMNORMAL, types.SensorType.GEOMFROMTO,
+    types.SensorType.TACTILE, types.SensorType.GEOMDIST, types.SensorType.GEOMNORMAL, types.SensorType.GEOMFROMTO,
 )  # fmt: skip
 # Members of those enums that no model of ours can have; a signed distance field is named by a check of its own.
 REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
@@ -83,8 +82,9 @@ def _flags(mj: mujoco.MjModel) -> Iterator[str]:
         unknown = int(getattr(mj.opt, field)) & ~sum(known)
         if unknown:
             yield f"unknown flag {unknown & 0xFFFFFFFF:#x} (option {field})"
-    if mj.opt.enableflags & types.EnableBit.IPC:
-        yield "flag ipc (option enableflags)"
+    for flag, bit in REFUSED_FLAGS.items():
+        if mj.opt.enableflags & bit:
+            yield f"flag {flag} (option enableflags)"
 
 
 def type_name(member: IntEnum) -> str:
@@ -111,7 +111,23 @@ def _enclosures(mj: mujoco.MjModel) -> Iterator[str]:
         yield f"insidesite with enclosed ({element(mj, 'sensor', int(i))})"
 
 
-CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _enclosures)
+def _touches(mj: mujoco.MjModel) -> Iterator[str]:
+    """Touch in a mesh: MuJoCo itself stops at the first contact of such a sensor."""
+    for i in np.flatnonzero(mj.sensor_type == types.SensorType.TOUCH):
+        site = mj.sensor_objid[i]
+        if 0 <= site < mj.nsite and mj.site_type[site] == types.GeomType.MESH:
+            yield f"touch in a mesh ({element(mj, 'sensor', int(i))})"
+
+
+def _collisions(mj: mujoco.MjModel) -> Iterator[str]:
+    """Shapes that can touch but have no closed form: MuJoCo collides them by a convex solver."""
+    for (first, second), pairs in missing_kinds(mj).items():
+        one, other = (element(mj, "geom", geom) for geom in pairs[0])
+        more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+        yield f"collision of {type_name(first)} with {type_name(second)} ({one} with {other}{more})"
+
+
+CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _enclosures, _touches, _collisions)
 
 
 def unsupported(mj: Any) -> list[str]:

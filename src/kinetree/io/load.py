@@ -71,7 +71,7 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, mujoco.MjModel):
         return source, "MjModel"
     if isinstance(source, mujoco.MjSpec):
-        return _guarded(lambda: source.copy().compile(), "MjSpec"), "MjSpec"
+        return _guarded(lambda: _compile_spec(source), "MjSpec"), "MjSpec"
     if _is_xml(source):
         return _guarded(lambda: mujoco.MjModel.from_xml_string(source, dict(assets or {})), "XML string"), "XML string"
     if isinstance(source, str) and source in models.names():
@@ -82,6 +82,14 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
         "kt.load takes a path, an XML string, a mujoco.MjModel, a mujoco.MjSpec or the name of a bundled model, "
         f"not {type(source).__name__}"
     )
+
+
+def _compile_spec(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    """The model of a copy: the spec stays as it is. The copy lacks what refers to nothing; of that the spec itself tells."""
+    copy = spec.copy()
+    referring = ("equalities", "tendons", "actuators", "sensors", "pairs", "excludes", "tuples", "keys")
+    whole = all(len(getattr(copy, name)) == len(getattr(spec, name)) for name in referring)
+    return (copy if whole else spec).compile()
 
 
 def _is_xml(source: Any) -> bool:

@@ -37,13 +37,15 @@ def meshes(m: Any) -> Iterator[str]:
     yield from outside("mesh_extrema", m.mesh_extrema, 0, vertices[:, None])
     yield from outside("mesh_face", m.mesh_face, 0, np.repeat(vertices, m.mesh_facenum)[:, None])
     yield from outside("mesh_polyvertnum", m.mesh_polyvertnum, 1, m.nmeshpolyvert + 1)
-    corners = np.repeat(np.repeat(vertices, m.mesh_polynum), m.mesh_polyvertnum)
-    yield from outside("mesh_polyvert", m.mesh_polyvert, 0, corners)
+    within = np.repeat(np.repeat(vertices, m.mesh_polynum), m.mesh_polyvertnum)
+    yield from outside("mesh_polyvert", m.mesh_polyvert, 0, within)
     polygons = np.repeat(np.repeat(m.mesh_polynum, vertices), m.mesh_polymapnum)
     yield from outside("mesh_polymap", m.mesh_polymap, 0, polygons)
     yield from outside("mesh_graphadr", m.mesh_graphadr, -1, m.nmeshgraph)
     for i in np.flatnonzero(m.mesh_graphadr >= 0):
         yield from _hull(m.mesh_graph, int(m.mesh_graphadr[i]), int(vertices[i]))
+        corners = int(m.mesh_graph[m.mesh_graphadr[i]])
+        yield from outside(f"mesh_extrema of mesh {i}, a corner of its hull:", m.mesh_extrema[i], 0, corners)
 
 
 def _hull(graph: np.ndarray, at: int, vertices: int) -> Iterator[str]:

@@ -1,0 +1,159 @@
+"""Collision detection: from poses of geoms to contacts.
+
+MuJoCo: mj_collision. `PAIRS` has a kernel for every pair of shapes that MuJoCo treats in closed form; models in which other
+pairs can meet are refused when they are loaded (`io.features`), and in the step that brings them together if bits or flags
+were edited afterwards.
+Reads: geom_xpos, geom_xmat. Writes: ncon and all of contact_* but mu, H and efc_address; unknown_pair.
+"""
+
+from ..kernel import kernel, stage
+from ..kernel.dispatch import dispatch
+from ..kernel.ops import any_, minimum
+from ..types import DisableBit, EnableBit, GeomType, SleepState
+from .bounds import CAPSULE, balls_meet, oriented_boxes_meet
+from .box_box import box_box
+from .broadphase import candidate_bodies, find_candidates
+from .capsule_box import capsule_box
+from .contact import MAXCON
+from .filter import bodies_of, by_type, listed
+from .parameters import NO_PAIR, reach_of, set_parameters
+from .plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
+from .plane_mesh import plane_mesh
+from .round import capsule_capsule, sphere_capsule, sphere_cylinder, sphere_sphere
+from .sphere_box import sphere_box
+
+REACH = 31  # place in narrow_work, behind what the pairs keep there
+
+
+@stage(rare=True)
+def capsule_with_box(m, d):
+    """Contacts of the pair in narrow_geom. Part of MuJoCo's mj_collision.
+
+    A stage, as that of two boxes is: only models in which such geoms meet pay for compiling it.
+    """
+    capsule_box(m, d, d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH])
+
+
+@stage(rare=True)
+def box_with_box(m, d):
+    """Contacts of the pair in narrow_geom. Part of MuJoCo's mj_collision."""
+    box_box(m, d, d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH])
+
+
+@kernel
+def name_pair(d, g0, g1, reach):
+    """Say which pair a stage is to treat."""
+    d.narrow_geom[0] = g0
+    d.narrow_geom[1] = g1
+    d.narrow_work[REACH] = reach
+
+
+@kernel
+def staged_capsule_box(m, d, g0, g1, reach):
+    """`capsule_box` by its stage."""
+    name_pair(d, g0, g1, reach)
+    capsule_with_box(m, d)
+
+
+@kernel
+def staged_box_box(m, d, g0, g1, reach):
+    """`box_box` by its stage."""
+    name_pair(d, g0, g1, reach)
+    box_with_box(m, d)
+
+
+PAIRS = {
+    (GeomType.PLANE, GeomType.SPHERE): plane_sphere,
+    (GeomType.PLANE, GeomType.CAPSULE): plane_capsule,
+    (GeomType.PLANE, GeomType.ELLIPSOID): plane_ellipsoid,
+    (GeomType.PLANE, GeomType.CYLINDER): plane_cylinder,
+    (GeomType.PLANE, GeomType.BOX): plane_box,
+    (GeomType.PLANE, GeomType.MESH): plane_mesh,
+    (GeomType.SPHERE, GeomType.SPHERE): sphere_sphere,
+    (GeomType.SPHERE, GeomType.CAPSULE): sphere_capsule,
+    (GeomType.SPHERE, GeomType.CYLINDER): sphere_cylinder,
+    (GeomType.SPHERE, GeomType.BOX): sphere_box,
+    (GeomType.CAPSULE, GeomType.CAPSULE): capsule_capsule,
+    (GeomType.CAPSULE, GeomType.BOX): staged_capsule_box,
+    (GeomType.BOX, GeomType.BOX): staged_box_box,
+}
+SHAPES, HFIELD = 16, int(GeomType.HFIELD)  # more shapes than there are
+OFF = int(DisableBit.CONSTRAINT | DisableBit.CONTACT)
+SLEEP, AWAKE = int(EnableBit.SLEEP), int(SleepState.AWAKE)
+
+
+@kernel
+def touch_unknown(m, d, g0, g1, reach):
+    """Geoms without a kernel: planes and height fields never meet each other, of any others the driver hears."""
+    if m.geom_type[g1] > HFIELD:
+        d.unknown_pair[0] = g0
+        d.unknown_pair[1] = g1
+        d.overflow[0] = 1
+
+
+touch = dispatch({SHAPES * a + b: row for (a, b), row in PAIRS.items()}, "m, d, g0, g1, reach", touch_unknown)
+
+
+@kernel
+def collide(m, d, g0, g1, pair):
+    """Add the contacts of two geoms, the first of which has the lower type. pair: the explicit pair, or NO_PAIR."""
+    reach, kind0, kind1 = reach_of(m, g0, g1, pair), m.geom_type[g0], m.geom_type[g1]
+    costly = kind0 == CAPSULE and kind1 != CAPSULE  # two boxes begin with this test themselves
+    if not costly or any_(oriented_boxes_meet(m, d, g0, g1, reach)):
+        begin = d.ncon[0]
+        touch(SHAPES * kind0 + kind1, m, d, g0, g1, reach)
+        set_parameters(m, d, g0, g1, pair, begin, minimum(d.ncon[0], d.capacity[MAXCON]))
+
+
+@kernel
+def can_touch(m, d, g0, g1, pair, last):
+    """Whether a pair goes on to the narrow phase.
+
+    An explicit pair does unless both bodies rest or it is too far away. A candidate does unless it is itself among the explicit
+    pairs: those of the same two bodies end before `last`.
+    """
+    if pair >= 0:
+        asleep = m.opt_enableflags & SLEEP != 0 and d.body_awake[m.geom_bodyid[g0]] != AWAKE
+        if asleep and d.body_awake[m.geom_bodyid[g1]] != AWAKE:
+            return False
+        return any_(balls_meet(m, d, g0, g1, reach_of(m, g0, g1, pair)))
+    bodies, k = bodies_of(m, g0, g1), last - 1
+    while k >= 0 and bodies_of(m, m.pair_geom1[k], m.pair_geom2[k]) == bodies:
+        if listed(m, k, g0, g1):
+            return False
+        k -= 1
+    return True
+
+
+@kernel
+def comes_first(m, d, pair, p):
+    """Whether an explicit pair comes before candidate p: its bodies are not behind the candidate's."""
+    first, second = bodies_of(m, m.pair_geom1[pair], m.pair_geom2[pair])
+    a, b = candidate_bodies(m, d, p)
+    return first < a or (first == a and second <= b)
+
+
+@stage
+def collision(m, d):
+    """Find all contacts, ordered by bodies and then by geoms. MuJoCo's mj_collision."""
+    d.ncon[0] = 0
+    if m.opt_disableflags & OFF == 0 and m.ngeom > 0:
+        find_candidates(m, d)
+        body, p, explicit = -1, -1, 0
+        while body < m.nbody or explicit < m.npair:
+            while p < 0 and body < m.nbody:  # on to the next body that has candidates
+                body += 1
+                p = d.candidate_first[body] if body < m.nbody else -1
+            if explicit < m.npair and (p < 0 or comes_first(m, d, explicit, p)):
+                pair = explicit
+                g0, g1 = by_type(m, m.pair_geom1[pair], m.pair_geom2[pair])
+                explicit += 1
+            elif p >= 0:
+                pair = NO_PAIR
+                g0, g1 = d.candidate_geom[p, 0], d.candidate_geom[p, 1]
+                p = d.candidate_next[p]
+            else:
+                break
+            if can_touch(m, d, g0, g1, pair, explicit):
+                collide(m, d, g0, g1, pair)
+    d.ncon[0] = minimum(d.ncon[0], d.capacity[MAXCON])  # what did not fit is found when this runs again, with more room
