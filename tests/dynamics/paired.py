@@ -51,6 +51,8 @@ def update(pair: Pair) -> None:
     mujoco.mj_comPos(mj, theirs)
     mujoco.mj_tendon(mj, theirs)
     mujoco.mj_makeM(mj, theirs)
+    mujoco.mj_collision(mj, theirs)
+    mujoco.mj_makeConstraint(mj, theirs)
     mujoco.mj_transmission(mj, theirs)
     mujoco.mj_fwdVelocity(mj, theirs)
     kt.fwd_position(model, ours)

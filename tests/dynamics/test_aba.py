@@ -198,8 +198,7 @@ def test_lanes_equal_floats(source, dtype, width):
 
 
 def _moved(source: kt.Data, target: kt.Data) -> kt.Data:
-    for name, array in source._arrays.items():
-        target._arrays[name][...] = array
+    target._restore(source._capacity, source._buffer, source._room)
     return target
 
 

@@ -430,7 +430,8 @@ def test_a_motor_whose_parameters_no_longer_fit_its_states_has_none():
 @pytest.mark.parametrize("dtype, width", [("float64", 8), ("float32", 16)])
 def test_lanes_equal_floats(source, dtype, width):
     """Worlds at different times, with histories that begin at different places."""
-    pairs = [stirred(source, seed, size=2.0) for seed in range(width)]
+    # Without contacts: their moments have a pattern that only a whole position stage makes common to all worlds.
+    pairs = [stirred(source, seed, size=2.0, disable=int(DisableBit.CONTACT)) for seed in range(width)]
     model = pairs[0].model
     if dtype == "float32":
         for pair in pairs:  # half a period may wrap either way, and a time of seven digits meets other samples

@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
+from kinetree.conformance.states import copy_state
 from kinetree.conformance.tolerances import FORCE, KINEMATICS, MACHINES
 from kinetree.dynamics.configuration import integrate_pos
 from kinetree.dynamics.transmission import actuator_velocities, transmission
@@ -223,7 +224,8 @@ def test_a_wrench_at_a_site_does_the_same_as_mujocos_apply_ft():
 @pytest.mark.parametrize("source", [ACTUATORS, SERVOS], ids=lambda p: p.stem)
 @pytest.mark.parametrize("dtype, width", [("float64", 8), ("float32", 16)])
 def test_lanes_equal_floats(source, dtype, width):
-    pairs = [paired(source, seed) for seed in range(width)]
+    # Without contacts, whose slots `transmission` alone would not make common to all worlds.
+    pairs = [paired(source, seed, disable=int(DisableBit.CONTACT)) for seed in range(width)]
     model = pairs[0].model
     lanes = lanes_of(model, [pair.ours for pair in pairs], dtype)
     lanes.run(transmission)
@@ -254,3 +256,68 @@ def test_symbols_and_plain_python_equal_floats(source):
     for name, value in zip(names, function(data.qpos, data.qvel), strict=True):
         same(value.full().ravel(), getattr(data, name), MACHINES["float64"], f"symbols {name}")
         same(getattr(plain, name), getattr(data, name), MACHINES["float64"], f"plain Python {name}")
+
+
+# A gripper that holds on to what it touches: the floor, a ball in the gap of the contact, and its own second finger.
+GRIPPER = """<mujoco model="gripper"><option cone="{cone}"/><worldbody><geom type="plane" size="1 1 1"/>
+  <body name="palm" pos="0 0 .2"><freejoint/><geom type="box" size=".2 .1 .05"/>
+    <body name="finger" pos=".2 0 0"><joint axis="0 1 0"/><geom type="capsule" fromto=".1 0 0 .4 0 0" size=".04"/></body></body>
+  <body name="ball" pos=".1 0 .42"><freejoint/><geom size=".1" condim="{condim}" gap=".1"/></body></worldbody>
+  <actuator><adhesion body="palm" ctrlrange="0 1" gain="3"/><adhesion body="finger" ctrlrange="0 2" gain="2"/>
+    <adhesion body="ball" ctrlrange="0 1"/></actuator></mujoco>"""
+
+
+def gripper_states(cone: str, condim: int) -> list[Pair]:
+    """Lying on the floor, held above it, with the ball in the gap, on the palm and away."""
+    pairs = []
+    mj = mujoco.MjModel.from_xml_string(GRIPPER.format(cone=cone, condim=condim))
+    for palm, ball in (
+        (0.04, 0.3),
+        (0.2, 0.42),
+        (0.2, 0.34),
+        (0.045, 0.19),
+        (0.2, 0.9),
+        (0.03, 0.09),
+        (0.02, 0.9),
+        (0.5, 0.66),
+    ):
+        pair = paired(mj, seed=len(pairs))
+        theirs = pair.theirs
+        mujoco.mj_resetData(mj, theirs)
+        theirs.qpos[2], theirs.qpos[7], theirs.qpos[10] = palm, 0.3, ball
+        theirs.qpos[8] = 0.6 if ball == 0.09 else 0.1
+        theirs.ctrl[:] = 0.7
+        theirs.qvel[:] = np.random.default_rng(len(pairs)).normal(size=mj.nv)
+        copy_state(theirs, pair.ours)
+        mujoco.mj_forward(mj, theirs)
+        kt.forward(pair.model, pair.ours)
+        pairs.append(pair)
+    return pairs
+
+
+@pytest.mark.parametrize("condim", [1, 3, 6])
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_adhesion_of_a_body(cone, condim):
+    """It pulls along the mean normal of the body's contacts, those in the gap among them."""
+    pairs = gripper_states(cone, condim)
+    for k, pair in enumerate(pairs):
+        assert pair.ours.ncon == pair.theirs.ncon
+        agree(pair, f"state {k}")
+        same(pair.ours.qfrc_actuator, pair.theirs.qfrc_actuator, FORCE, f"state {k} qfrc_actuator")
+        same(pair.ours.actuator_force, pair.theirs.actuator_force, FORCE, f"state {k} actuator_force")
+    excluded = set().union(*(pair.theirs.contact.exclude.tolist() for pair in pairs))
+    assert {0, 1} <= excluded and {pair.theirs.ncon > 0 for pair in pairs} == {True, False}
+
+
+def test_adhesion_of_a_body_on_lanes():
+    """Worlds with different contacts share the pattern of the row, but not its values."""
+    pairs = gripper_states("pyramidal", 3)
+    model = pairs[0].model
+    lanes = lanes_of(model, [pair.ours for pair in pairs])
+    lanes.run(kt.fwd_position)
+    for lane, pair in enumerate(pairs):
+        a, wanted = lanes.arrays, actuator_moment(model, pair.ours)
+        got = np.zeros_like(wanted)
+        for row, (first, count) in enumerate(zip(a["moment_rowadr"], a["moment_rownnz"], strict=True)):
+            got[row, a["moment_colind"][first : first + count]] = a["actuator_moment"][first : first + count, lane]
+        same(got, wanted, MACHINES["float64"], f"lane {lane} actuator_moment")

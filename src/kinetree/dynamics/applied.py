@@ -6,7 +6,7 @@ Reads: xfrc_applied (force, then torque, at xipos, world axes), xpos, xipos, cdo
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, needs, not_, zero
-from ..math.spatial import dot6, get6, set6, shift_force
+from ..math.spatial import add6, dot6, get6, set6, shift_force
 from ..math.vec3 import get3, sub
 from .rne import accumulate_forces
 
@@ -30,6 +30,13 @@ def wrench_at_origin(d, b):
     """The wrench on a body as [torque; force] at its origin; the user gives [force; torque] at its centre of mass."""
     f = get6(d.xfrc_applied, b)
     return shift_force((f[3], f[4], f[5], f[0], f[1], f[2]), sub(get3(d.xpos, b), get3(d.xipos, b)))
+
+
+@kernel
+def add_wrench(d, result, b, point, wrench):
+    """Add a wrench on a body about a point, world axes, to a field of wrenches at origins; the world takes none."""
+    if b > 0:
+        set6(result, b, add6(get6(result, b), shift_force(wrench, sub(get3(d.xpos, b), point))))
 
 
 @kernel

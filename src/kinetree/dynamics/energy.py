@@ -66,7 +66,7 @@ def spring_energy(m, d):
     return total
 
 
-@stage
+@stage(rare=True)
 def energy_pos(m, d):
     """Potential energy of weights and springs: energy[0]. MuJoCo's mj_energyPos."""
     total = zero(d.energy[0])
@@ -78,7 +78,7 @@ def energy_pos(m, d):
     d.flg_energypos[0] = True
 
 
-@stage
+@stage(rare=True)
 def energy_vel(m, d):
     """Kinetic energy of the motion qvel: energy[1], half of qvel' M qvel. MuJoCo's mj_energyVel."""
     total = zero(d.energy[1])

@@ -195,7 +195,7 @@ def set_body_force(m, d, b):
         set6(d.body_frc, b, scale6(wrench_at_origin(d, b, point, axes, torque, force), present))
 
 
-@stage
+@stage(rare=True)
 def fluid(m, d):
     """Joint forces of the medium: qfrc_fluid. MuJoCo's mj_fluid."""
     for b in range(1, m.nbody):

@@ -1,6 +1,6 @@
 """Where an object is and how it moves: bodies, geoms, sites and cameras by their MuJoCo object type.
 
-MuJoCo: mj_objectVelocity, mj_objectAcceleration. Reads: poses of the position stage; cvel; cacc.
+MuJoCo: mj_objectVelocity; for accelerations see `constraint.rne_post`. Reads: poses of the position stage; cvel; cacc.
 A "body" is the inertial frame, an "xbody" the frame of the body itself. Vectors in world axes, [angular; linear].
 """
 
@@ -17,7 +17,6 @@ from ..math.quaternion import get4, mul_quat
 from ..math.spatial import angular, get6, join, linear, shift_motion
 from ..math.vec3 import add, cross, get3, get9, mul_mat_t_vec, sub
 from ..types import ObjType
-from .rne_post import rne_post_constraint
 
 if TYPE_CHECKING:
     from ..data import Data
@@ -99,14 +98,7 @@ def _object_velocity(m, d, a):
     put6(a.result, seen_from(v, axes) if a.local else v)
 
 
-@function(kind=int, index=int, local=int, result="6")
-def _object_acceleration(m, d, a):
-    body, point, axes, _ = object_frame(a.kind, m, d, a.index)
-    v = acceleration_at(d, body, point)
-    put6(a.result, seen_from(v, axes) if a.local else v)
-
-
-def _which(model: Model, kind: str, key: str | int) -> dict[str, int]:
+def which_object(model: Model, kind: str, key: str | int) -> dict[str, int]:
     """Type and number of an object that has a frame."""
     types = {t.name.lower(): t for t in FRAMES}
     if kind not in types:
@@ -128,16 +120,4 @@ def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: 
     """
     check_arguments("object_velocity", model, data)
     check_local(local)
-    return _object_velocity(model, data, **_which(model, kind, key), local=local).result
-
-
-def object_acceleration(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
-    """Acceleration [rad/s^2; m/s^2] of an object, gravity included as upward. MuJoCo's mj_objectAcceleration.
-
-    Reads cacc; where it is not up to date with `forward`, `rne_post_constraint` runs first.
-    """
-    check_arguments("object_acceleration", model, data)
-    check_local(local)
-    if not data.flg_rnepost:
-        rne_post_constraint(model, data)
-    return _object_acceleration(model, data, **_which(model, kind, key), local=local).result
+    return _object_velocity(model, data, **which_object(model, kind, key), local=local).result

@@ -1,7 +1,7 @@
-"""Passive forces: springs, dampers, gravity compensation and the surrounding medium.
+"""Passive forces: springs, dampers, gravity compensation, the surrounding medium and adhesive contacts.
 
 MuJoCo: mj_passive. With springs and dampers both disabled there are no passive forces of any kind.
-Reads: qpos, qvel, plastic, xpos, xipos, ximat, cdof, cvel, ten_length, ten_J, ten_velocity. Scratch: body_frc.
+Reads: qpos, qvel, plastic, xpos, xipos, ximat, cdof, cvel, ten_length, ten_J, ten_velocity, contacts. Scratch: body_frc.
 Writes: qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_adhesion, qfrc_passive.
 """
 
@@ -10,6 +10,7 @@ from ..kernel.ops import needs
 from ..math.spatial import set6, shift_force
 from ..math.vec3 import dot, get3, root, sub
 from ..types import DisableBit, JointType
+from .adhesion import add_adhesion_forces
 from .damping import dof_damping, resistance, tendon_damping
 from .fluid import fluid
 from .rne import accumulate_forces, project_forces
@@ -101,12 +102,12 @@ def start(m, d, damped):
         d.qfrc_spring[i] = 0.0
         d.qfrc_gravcomp[i] = 0.0
         d.qfrc_fluid[i] = 0.0
-        d.qfrc_adhesion[i] = 0.0  # until there are contacts
+        d.qfrc_adhesion[i] = 0.0
 
 
 @stage
 def passive(m, d):
-    """Springs, dampers, gravity compensation, medium and their sum qfrc_passive. MuJoCo's mj_passive."""
+    """Springs, dampers, gravity compensation, medium, adhesion and their sum qfrc_passive. MuJoCo's mj_passive."""
     springs = m.opt_disableflags & NO_SPRING == 0
     dampers = m.opt_disableflags & NO_DAMPER == 0
     start(m, d, dampers)
@@ -117,6 +118,8 @@ def passive(m, d):
         add_tendon_dampers(m, d)
     if (springs or dampers) and needs((m.opt_density != 0.0) | (m.opt_viscosity != 0.0)):
         fluid(m, d)
+    if (springs or dampers) and m.flg_adhesion:
+        add_adhesion_forces(m, d)
     for i in range(m.nv):
         d.qfrc_passive[i] = d.qfrc_spring[i] + d.qfrc_damper[i] + d.qfrc_fluid[i] + d.qfrc_adhesion[i]
     if (springs or dampers) and m.flg_gravcomp != 0 and m.opt_disableflags & NO_GRAVITY == 0:

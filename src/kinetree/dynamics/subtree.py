@@ -42,7 +42,7 @@ def orbit(mass, from_point, to_point, velocity, reference):
     return scale(cross(sub(from_point, to_point), sub(velocity, reference)), mass)
 
 
-@stage
+@stage(rare=True)
 def subtree_vel(m, d):
     """Velocity of each subtree's centre of mass and angular momentum about it. MuJoCo's mj_subtreeVel."""
     for b in range(m.nbody):

@@ -1,15 +1,17 @@
 """Forces of spatial tendons on the bodies that their paths touch.
 
 MuJoCo: the tendon part of mj_rnePostConstraint. A tendon pulls at both ends of every straight part of its path: springs,
-dampers, actuators, and the inertia of the tendon itself. Fixed tendons couple joints and touch no body.
-Reads: ten_length, ten_velocity, ten_J, qvel, qacc, actuator_force, site_xpos, wrap_touch, wrap_point, xpos.
+dampers, actuators, the inertia of the tendon itself, and constraints, which are added to ten_push in between
+(`constraint.tendon_rows`). Fixed tendons couple joints and touch no body.
+Reads: ten_length, ten_velocity, ten_J, qvel, qacc, actuator_force, site_xpos, wrap_touch, wrap_point, xpos. Writes: ten_push.
 """
 
 from ..kernel import kernel
 from ..kernel.ops import where
-from ..math.spatial import add6, get6, set6, shift_force
-from ..math.vec3 import get3, scale, sub
+from ..math.spatial import get6
+from ..math.vec3 import get3, scale
 from ..types import DisableBit, TendonType, TrnType, WrapType
+from .applied import add_wrench
 from .armature import tendon_armature
 from .damping import resistance, tendon_damping
 from .spring import pull_rate, tendon_displacement, tendon_stiffness
@@ -22,7 +24,7 @@ NO_SPRING, NO_DAMPER = int(DisableBit.SPRING), int(DisableBit.DAMPER)
 
 @kernel
 def push(m, d, t):
-    """Force of a tendon along its length: positive lengthens."""
+    """Force of a tendon along its length but for constraints: positive lengthens."""
     force = 0.0 * d.ten_length[t]
     if m.opt_disableflags & NO_SPRING == 0:
         x = tendon_displacement(m, d, t)
@@ -42,11 +44,16 @@ def push(m, d, t):
 
 
 @kernel
+def set_pushes(m, d):
+    """Forces along all spatial tendons without those of constraints: ten_push; fixed ones push no body."""
+    for t in range(m.ntendon):
+        d.ten_push[t] = push(m, d, t) if m.tendon_type[t] != FIXED else 0.0
+
+
+@kernel
 def add_force(d, result, b, point, force):
-    """Add a force on a body at a point; the world takes none."""
-    if b > 0:
-        at_point = 0.0, 0.0, 0.0, force[0], force[1], force[2]
-        set6(result, b, add6(get6(result, b), shift_force(at_point, sub(get3(d.xpos, b), point))))
+    """Add a force on a body at a point."""
+    add_wrench(d, result, b, point, (0.0, 0.0, 0.0, force[0], force[1], force[2]))
 
 
 @kernel
@@ -69,10 +76,10 @@ def add_span_forces(m, d, result, site0, w, site1, force):
 
 @kernel
 def add_tendon_forces(m, d, result):
-    """Add to the wrenches of bodies what spatial tendons do to them."""
+    """Add to the wrenches of bodies what spatial tendons do to them by ten_push."""
     for t in range(m.ntendon):
         if m.tendon_type[t] != FIXED:
-            force, share = push(m, d, t), 1.0
+            force, share = d.ten_push[t], 1.0
             w, last = m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t] - 1
             while w < last:
                 share, following = share_at(m, w, share), object_after(m, w)

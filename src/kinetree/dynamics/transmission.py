@@ -1,19 +1,21 @@
 """Lengths and moment arms of actuators: what each force output does to the joints.
 
 MuJoCo: mj_transmission, and the actuators' part of mj_fwdVelocity.
-Reads: qpos, the poses of sites, cdof, xpos, ten_length, ten_J. Writes: actuator_length, and actuator_moment as sparse rows
-(moment_rownnz, moment_rowadr, moment_colind), one row for each of the `nout` outputs.
+Reads: qpos, the poses of sites, cdof, xpos, ten_length, ten_J, contacts. Writes: actuator_length, and actuator_moment as
+sparse rows (moment_rownnz, moment_rowadr, moment_colind), one row for each of the `nout` outputs.
 
 A row lists every dof that can have a moment arm. MuJoCo drops entries that happen to be zero, but the pattern must not
 depend on values here: lanes share it. For the same reason a dof that moves both ends of a transmission is never listed.
 """
 
+from ..collision.contact import FAR
 from ..kernel import kernel, stage
 from ..kernel.ops import needs, sqrt, where, zero
 from ..math.quaternion import get4, mul_quat, normalize4, rotate
 from ..math.spatial import dot6, join, scale6
-from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub
+from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub, where3
 from ..types import DisableBit, JointType, TrnType
+from .adhesion import IN_GAP
 from .configuration import conjugate, quat_log
 from .jacobian import axis_at, last_dof
 
@@ -198,10 +200,43 @@ def orientation_rows(m, d, k, row, at):
 
 
 @kernel
+def on_body(m, d, c, body):
+    """Whether contact c is one of a body's, and gives force or is in the gap."""
+    first, second = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
+    return d.contact_exclude[c] <= IN_GAP and (first == body or second == body)
+
+
+@kernel
+def add_normal(m, d, at, body, point, normal):
+    """Add the Jacobian of a body's point along a vector to the row of all dofs that begins at `at`."""
+    i = last_dof(m, body)
+    while i >= 0:
+        s = axis_at(m, d, i, point)
+        d.actuator_moment[at + i] += dot(normal, (s[3], s[4], s[5]))
+        i = m.dof_parentid[i]
+
+
+@kernel
 def adhesion_row(m, d, k, row, at):
-    """On a body: minus the mean normal Jacobian of its contacts. There are none as yet, so the row is empty."""
+    """On a body: minus the mean normal Jacobian of its contacts, of all dofs; empty if it has no contact."""
+    body = m.actuator_trnid[k, 0]
     d.actuator_length[row] = 0.0
-    return start_row(d, row, at, 0)
+    number, none, n = zero(d.actuator_length[row]), (0.0, 0.0, 0.0), 0
+    for c in range(d.ncon[0]):
+        if on_body(m, d, c, body):
+            if n == 0:
+                n = m.nv
+                for i in range(n):
+                    put(d, at + i, i, 0.0)
+            here = d.contact_dist[c] < FAR  # on lanes, some worlds may lack it
+            number = where(here, number + 1.0, number)
+            point, normal = where3(here, get3(d.contact_pos, c), none), where3(here, get3(d.contact_frame, c), none)
+            add_normal(m, d, at, m.geom_bodyid[d.contact_geom[c, 0]], point, scale(normal, -1.0))
+            add_normal(m, d, at, m.geom_bodyid[d.contact_geom[c, 1]], point, normal)
+    share = -1.0 / where(number > 0.0, number, 1.0)
+    for i in range(n):
+        d.actuator_moment[at + i] *= share
+    return start_row(d, row, at, n)
 
 
 @stage

@@ -1,0 +1,1 @@
+"""Constraints as rows of a convex cost: equalities, friction losses, limits, contacts."""

@@ -1,0 +1,62 @@
+"""All rows of constraints in MuJoCo's order: equalities, friction losses, limits, contacts.
+
+MuJoCo: mj_makeConstraint. Reads: positions (kinematics, com_pos, tendon), contacts. Writes: ne, nf, nl, nefc, nJ and the
+fields of `rows`, `contact_rows` and `impedance`.
+"""
+
+from ..kernel import kernel, stage
+from ..types import DisableBit
+from .contact_rows import add_contacts, forget_addresses
+from .equality import equality_rows
+from .friction import add_frictions
+from .impedance import make_impedance
+from .limit import add_limits
+from .rows import count_supernodes
+
+NO_CONSTRAINT, NO_EQUALITY = int(DisableBit.CONSTRAINT), int(DisableBit.EQUALITY)
+NO_FRICTION, NO_LIMIT, NO_CONTACT = int(DisableBit.FRICTIONLOSS), int(DisableBit.LIMIT), int(DisableBit.CONTACT)
+
+
+@kernel
+def clear(d):
+    """No rows."""
+    d.ne[0] = 0
+    d.nf[0] = 0
+    d.nl[0] = 0
+    d.nefc[0] = 0
+    d.nJ[0] = 0
+
+
+@kernel
+def add_rows(m, d):
+    """Rows of every kind that is not switched off."""
+    if m.opt_disableflags & NO_EQUALITY == 0 and m.neq > 0:
+        equality_rows(m, d)
+    d.ne[0] = d.nefc[0]
+    if m.opt_disableflags & NO_FRICTION == 0:
+        add_frictions(m, d)
+    d.nf[0] = d.nefc[0] - d.ne[0]
+    if m.opt_disableflags & NO_LIMIT == 0:
+        add_limits(m, d)
+    d.nl[0] = d.nefc[0] - d.ne[0] - d.nf[0]
+    if m.opt_disableflags & NO_CONTACT == 0:
+        add_contacts(m, d)
+
+
+@stage
+def make_constraint(m, d):
+    """Rows of all constraints that hold: Jacobian, violation, impedance. MuJoCo's mj_makeConstraint.
+
+    Where there was no room, for contacts or for rows, there are none: this pass will run again.
+    """
+    clear(d)
+    if d.overflow[0] == 0:
+        forget_addresses(d)
+        if m.opt_disableflags & NO_CONSTRAINT == 0 and m.nv > 0:
+            add_rows(m, d)
+        if d.overflow[0] == 0:
+            count_supernodes(d)
+            make_impedance(m, d)
+        else:
+            clear(d)
+            forget_addresses(d)

@@ -1,0 +1,124 @@
+"""Velocities of rows and the accelerations they ask for. MuJoCo: mj_referenceConstraint.
+
+aref = -B v - K I (pos - margin), where v = J qvel plus the velocity of moving surfaces. Adhesive contacts ask for what makes
+the net force independent of adhesion while they are pressed, and connects and welds take off dJ/dt qvel.
+Reads: qvel, cvel, cdof, cdof_dot, efc_J, efc_KBIP, efc_R, efc_pos, efc_margin, contacts. Writes: efc_vel, efc_aref.
+"""
+
+from ..dynamics.jacobian import axis_rate, last_dof
+from ..kernel import kernel, stage
+from ..kernel.ops import where, zero
+from ..math.quaternion import mul_quat
+from ..math.spatial import add_scaled6, get6, shift_motion
+from ..math.vec3 import cross, get3, scale, sub
+from ..types import Constraint, EqType
+from .contact_rows import row_count, row_type, touches
+from .equality import anchors, bodies, orientations, vector_product
+from .jacobian_product import multiply_J
+
+PYRAMIDAL = int(Constraint.CONTACT_PYRAMIDAL)
+CONNECT, WELD = int(EqType.CONNECT), int(EqType.WELD)
+
+
+@kernel
+def add_surface_velocity(m, d, c):
+    """Add what moving surfaces do along the tangents and about the normal."""
+    row, dim = d.contact_efc_address[c], d.contact_dim[c]
+    for k in range(1, dim if dim < 4 else 4):
+        v = d.contact_surfacevel[c, k - 1]
+        if row_type(m, dim) == PYRAMIDAL:
+            v = d.contact_friction[c, k - 1] * v
+            i = row + 2 * (k - 1)
+            d.efc_vel[i] += where(touches(d, c), v, 0.0)
+            d.efc_vel[i + 1] -= where(touches(d, c), v, 0.0)
+        else:
+            d.efc_vel[row + k] += where(touches(d, c), v, 0.0)
+
+
+@kernel
+def add_adhesion(m, d, c):
+    """Add R times the adhesive force of each row: a pyramid shares it among its edges."""
+    row, dim, force = d.contact_efc_address[c], d.contact_dim[c], d.contact_adhesion[c]
+    rows = 1
+    if row_type(m, dim) == PYRAMIDAL:
+        rows = row_count(PYRAMIDAL, dim)
+        force = where(touches(d, c), force / rows, force)
+    for r in range(row, row + rows):
+        d.efc_aref[r] += where(d.efc_D[r] > 0.0, d.efc_R[r] * force, 0.0)
+
+
+@kernel
+def point_bias(m, d, b, point):
+    """Acceleration [angular; linear] of a point of a body if qacc and gravity were zero: dJ/dt qvel. See `axis_rate`."""
+    moving = shift_motion(get6(d.cvel, b), sub(point, get3(d.xpos, b)))
+    spin = cross((moving[0], moving[1], moving[2]), (moving[3], moving[4], moving[5]))
+    o = zero(spin[0])
+    total = o, o, o, spin[0], spin[1], spin[2]
+    i = last_dof(m, b)
+    while i >= 0:
+        rate = shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
+        total = add_scaled6(total, rate, d.qvel[i])
+        i = m.dof_parentid[i]
+    return total
+
+
+@kernel
+def half(v):
+    """Half of a vector, as a quaternion."""
+    return zero(v[0]), 0.5 * v[0], 0.5 * v[1], 0.5 * v[2]
+
+
+@kernel
+def weld_bias(m, d, e, bias):
+    """Rate of the rotational Jacobian of a weld times qvel: the derivative of p* w q / 2 less what comes from qacc.
+
+    w is the angular velocity of q less that of p, bias its derivative without qacc. With dp/dt = w_p p / 2 and
+    dq/dt = w_q q / 2 this is p* (bias / 2 + w w_q / 4 - w_p w / 4) q.
+    """
+    body0, body1 = bodies(m, e)
+    v0, v1 = get6(d.cvel, body0), get6(d.cvel, body1)
+    w0, w1 = (v0[0], v0[1], v0[2]), (v1[0], v1[1], v1[2])
+    w = half(sub(w0, w1))
+    x, y, z = half(bias), mul_quat(w, half(w0)), mul_quat(half(w1), w)
+    rate = x[0] + y[0] - z[0], x[1] + y[1] - z[1], x[2] + y[2] - z[2], x[3] + y[3] - z[3]
+    q, p = orientations(m, d, e)
+    return scale(vector_product(p, mul_quat(rate, q)), m.eq_data[e, 10])
+
+
+@kernel
+def subtract_bias(m, d, row):
+    """Take dJ/dt qvel off a connect or weld. Returns the next equality's row."""
+    e = d.efc_id[row]
+    if m.eq_type[e] != CONNECT and m.eq_type[e] != WELD:
+        return row + 1
+    body0, body1 = bodies(m, e)
+    point0, point1 = anchors(m, d, e)
+    a, b = point_bias(m, d, body0, point0), point_bias(m, d, body1, point1)
+    for k in range(3):
+        d.efc_aref[row + k] -= a[k + 3] - b[k + 3]
+    if m.eq_type[e] == CONNECT:
+        return row + 3
+    turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
+    for k in range(3):
+        d.efc_aref[row + 3 + k] -= turn[k]
+    return row + 6
+
+
+@stage
+def reference_constraint(m, d):
+    """Velocity and reference acceleration of all rows, after `make_constraint`. MuJoCo's mj_referenceConstraint."""
+    multiply_J(m, d, d.qvel, d.efc_vel)
+    if m.flg_surfacevel and d.nefc[0] > 0:
+        for c in range(d.ncon[0]):
+            if d.contact_efc_address[c] >= 0:
+                add_surface_velocity(m, d, c)
+    for r in range(d.nefc[0]):
+        spring = d.efc_KBIP[r, 0] * d.efc_KBIP[r, 2] * (d.efc_pos[r] - d.efc_margin[r])
+        d.efc_aref[r] = -d.efc_KBIP[r, 1] * d.efc_vel[r] - spring
+    if m.flg_adhesion and d.nefc[0] > 0:
+        for c in range(d.ncon[0]):
+            if d.contact_efc_address[c] >= 0:
+                add_adhesion(m, d, c)
+    row = 0
+    while row < d.ne[0]:
+        row = subtract_bias(m, d, row)

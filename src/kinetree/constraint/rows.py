@@ -1,0 +1,136 @@
+"""How constraint rows are put down: room, description, and the columns of their Jacobian.
+
+MuJoCo: mj_addConstraint. A row that exists in any world exists in all of them; where it does not hold it is neutral: its
+Jacobian, position, margin, velocity and reference are zero, efc_D is 0 and efc_R is 1, so that it has no force and no cost.
+The Jacobian is always sparse, with the columns of a row in ascending order. Rows with the same columns that follow each
+other are counted in efc_J_rowsuper: products treat them together.
+Whoever adds rows asks `has_room`, writes the entries behind the last ones, describes the rows, and counts them; without
+room rows are only counted.
+Writes: nefc, nJ, efc_type, efc_id, efc_J_rownnz, efc_J_rowadr, efc_J_rowsuper, efc_J_colind, efc_J, efc_pos, efc_margin,
+efc_frictionloss, efc_D (until `impedance` sets it: 1 where the row holds, 0 where it is neutral).
+"""
+
+from ..collision.contact import MAXEFC, MAXJ, fits
+from ..dynamics.jacobian import last_dof
+from ..efc import SPARSE_FROM
+from ..kernel import kernel
+from ..kernel.ops import any_, where, zero
+from ..types import Jacobian
+
+SPARSE, AUTO = int(Jacobian.SPARSE), int(Jacobian.AUTO)
+
+
+@kernel
+def is_sparse(m):
+    """Whether MuJoCo stores the Jacobian sparse: then rows are left out for lack of columns, else for lack of values."""
+    return m.opt_jacobian == SPARSE or (m.opt_jacobian == AUTO and m.nv >= SPARSE_FROM)
+
+
+@kernel
+def has_room(d, rows, nnz):
+    """Whether so many more rows with nnz entries each fit; if not, it is noted."""
+    rows_fit = fits(d, MAXEFC, d.nefc[0] + rows)
+    entries_fit = fits(d, MAXJ, d.nJ[0] + rows * nnz)
+    return rows_fit and entries_fit
+
+
+@kernel
+def same_columns(d, row, at, nnz):
+    """Whether a row that was put down has the nnz columns from `at` on."""
+    if d.efc_J_rownnz[row] != nnz:
+        return False
+    start, k = d.efc_J_rowadr[row], nnz - 1  # from the end on: that is where rows of different bodies differ
+    while k >= 0 and d.efc_J_colind[start + k] == d.efc_J_colind[at + k]:
+        k -= 1
+    return k < 0
+
+
+@kernel
+def describe(d, kind, what, rows, nnz, holds, pos, margin, loss):
+    """Describe the next rows, all with the same columns. holds: in which worlds; in the others they are neutral."""
+    row, at = d.nefc[0], d.nJ[0]
+    if row > 0 and same_columns(d, row - 1, at, nnz):
+        d.efc_J_rowsuper[row - 1] = 1
+    o = zero(d.time[0])
+    pos, margin, weight = where(holds, o + pos, 0.0), where(holds, o + margin, 0.0), where(holds, o + 1.0, 0.0)
+    for r in range(row, row + rows):
+        d.efc_type[r] = kind
+        d.efc_id[r] = what
+        d.efc_J_rownnz[r] = nnz
+        d.efc_J_rowadr[r] = at
+        d.efc_J_rowsuper[r] = 1
+        d.efc_pos[r] = pos
+        d.efc_margin[r] = margin
+        d.efc_frictionloss[r] = loss
+        d.efc_D[r] = weight
+        at += nnz
+    d.efc_J_rowsuper[row + rows - 1] = 0
+
+
+@kernel
+def put(d, at, column, value):
+    """Write an entry of the Jacobian."""
+    d.efc_J_colind[at] = column
+    d.efc_J[at] = value
+
+
+@kernel
+def count(d, rows, nnz):
+    """The rows are there, or would be if there were room."""
+    d.nefc[0] += rows
+    d.nJ[0] += rows * nnz
+
+
+@kernel
+def count_unless_empty(m, d, rows, nnz):
+    """Count rows that were just described unless MuJoCo leaves them out: all their entries are zero, or there are none."""
+    some = nnz > 0
+    if some and not is_sparse(m):
+        some = False
+        for at in range(d.nJ[0], d.nJ[0] + rows * nnz):
+            some = some or any_(d.efc_J[at] != 0.0)
+    if some:
+        count(d, rows, nnz)
+    elif d.nefc[0] > 0:
+        d.efc_J_rowsuper[d.nefc[0] - 1] = 0  # what follows is another row
+
+
+@kernel
+def count_supernodes(d):
+    """Turn efc_J_rowsuper from whether the next row has the same columns into how many of the next rows have."""
+    for row in range(d.nefc[0] - 2, -1, -1):
+        if d.efc_J_rowsuper[row] != 0:
+            d.efc_J_rowsuper[row] += d.efc_J_rowsuper[row + 1]
+
+
+@kernel
+def chain_union(m, body0, body1):
+    """How many dofs move one of two bodies."""
+    i, j, n = last_dof(m, body0), last_dof(m, body1), 0
+    while i >= 0 or j >= 0:
+        last = i if i > j else j
+        if i == last:
+            i = m.dof_parentid[i]
+        if j == last:
+            j = m.dof_parentid[j]
+        n += 1
+    return n
+
+
+@kernel
+def chain_difference(m, body0, body1):
+    """How many dofs move one of two bodies against the other: the later dof never carries both."""
+    i, j, n = last_dof(m, body0), last_dof(m, body1), 0
+    while i != j:
+        if j > i:
+            j = m.dof_parentid[j]
+        else:
+            i = m.dof_parentid[i]
+        n += 1
+    return n
+
+
+@kernel
+def body_weight(m, body0, body1, k):
+    """Inverse inertia of one body against another at qpos0: in translation (k = 0) or in rotation (k = 1)."""
+    return m.body_invweight0[body0, k] + m.body_invweight0[body1, k]
