@@ -37,7 +37,7 @@ def implicit_damping(m, d):
     solve_in_place(m, d.qH, d.qHDiagInv, d.step_acc)
 
 
-@stage
+@stage(rare=True)
 def euler(m, d):
     """One semi-implicit Euler step from the accelerations of `forward`. MuJoCo's mj_Euler."""
     if m.opt_disableflags & EXPLICIT == 0 and any_damping(m):

@@ -83,7 +83,7 @@ def solve_lone_bodies(m, d):
             solve_lu(m, d.qLU, d.step_acc, v, v + 6)
 
 
-@stage
+@stage(rare=True)
 def implicit(m, d):
     """One step of the full implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICIT."""
     smooth_derivative(m, d)
@@ -94,7 +94,7 @@ def implicit(m, d):
     advance(m, d, d.act_dot, d.step_acc)
 
 
-@stage
+@stage(rare=True)
 def implicitfast(m, d):
     """One step of the fast implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICITFAST."""
     smooth_derivative(m, d)
@@ -127,7 +127,7 @@ def discrete_forces(m, d):
                 multiply_rows(m, d.qLU, d.qacc, d.step_acc, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
 
 
-@stage
+@stage(rare=True)
 def discrete_acceleration(m, d):
     """Replace qacc, the change of velocity over a step, by the acceleration that causes it. MuJoCo's mj_discreteAcc.
 

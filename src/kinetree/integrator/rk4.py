@@ -131,6 +131,18 @@ def swap_actuators(m, d):
 
 
 @kernel
+def rk4_undo(m, d):
+    """Back to the start of the step with all that `rk4_start` reads: the step will be made again."""
+    rk4_return(m, d)
+    restore_tendons(m, d)
+    swap_actuators(m, d)
+    for i in range(m.nv):
+        d.qacc[i] = d.rk_acc[0, i]
+    for i in range(m.na):
+        d.act_dot[i] = d.rk_act_dot[0, i]
+
+
+@kernel
 def rk4_finish(m, d):
     """From the start along the combined slopes."""
     rk4_return(m, d)

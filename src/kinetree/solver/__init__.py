@@ -1,0 +1,1 @@
+"""Solvers of the constrained motion: the acceleration that minimises MuJoCo's convex cost."""

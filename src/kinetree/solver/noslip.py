@@ -1,0 +1,127 @@
+"""Friction without slip: after any solver, friction forces are solved for once more as if friction were hard.
+
+MuJoCo: mj_solNoSlip. Gauss-Seidel over friction alone, with A in place of A + R and normal forces held: friction losses one by
+one, opposite edges of a pyramid in pairs with their sum held, the friction of an elliptic contact at once.
+Reads: efc_force and what `dual.py` reads. Writes: efc_force, and again what the solvers write.
+"""
+
+from ..kernel import kernel, stage
+from ..kernel.ops import any_, maximum, not_, where, zero
+from ..math.quaternion import MIN_VALUE
+from ..types import Constraint, Solver
+from .dual import acceleration, add_force, finish, product, project, see_forces, set_force
+from .pgs import WORSE, bounded
+from .primal import report, scaling
+from .qcqp import solve_on_disc
+
+ELLIPTIC, PYRAMIDAL = int(Constraint.CONTACT_ELLIPTIC), int(Constraint.CONTACT_PYRAMIDAL)
+PGS = int(Solver.PGS)
+LEAST = 1e-10  # on the diagonal of a block
+
+
+@kernel
+def stiffen_loss(d, i, active):
+    """A friction loss; by how much the cost fell."""
+    force, residual, a = d.efc_force[i], acceleration(d, i), maximum(MIN_VALUE, product(d, i, i))
+    change = where(active, bounded(d, i, force - residual / a) - force, 0.0)
+    d.efc_force[i] = force + change
+    add_force(d, i, change)
+    return -change * (0.5 * change * a + residual)
+
+
+@kernel
+def stiffen_pair(d, i, active):
+    """Two opposite edges of a pyramid, whose sum stays; by how much the cost fell."""
+    a, b, c = maximum(LEAST, product(d, i, i)), product(d, i, i + 1), maximum(LEAST, product(d, i + 1, i + 1))
+    old0, old1, res0, res1 = d.efc_force[i], d.efc_force[i + 1], acceleration(d, i), acceleration(d, i + 1)
+    middle = 0.5 * (old0 + old1)
+    b0, b1 = res0 - a * old0 - b * old1, res1 - b * old0 - c * old1
+    bend = a + c - 2.0 * b
+    flat = bend < MIN_VALUE
+    off = where(flat, 0.0, -(middle * (a - c) + b0 - b1) / where(flat, 1.0, bend))
+    off = where(off < -middle, -middle, where(off > middle, middle, off))
+    x, y = middle + off - old0, middle - off - old1
+    cost = 0.5 * (x * x * a + 2.0 * x * y * b + y * y * c) + x * res0 + y * res1
+    keep = active & not_(cost > WORSE)
+    set_force(d, i, where(keep, old0 + x, old0))
+    set_force(d, i + 1, where(keep, old1 + y, old1))
+    return where(keep, -cost, 0.0)
+
+
+@kernel
+def set_hard_problem(d, k, i, n):
+    """disc_A, disc_b: the cost as a function of the scaled friction forces; its block of A stays in contact_H."""
+    for a in range(n):
+        for c in range(a + 1):
+            value = product(d, i + a, i + c)
+            value = maximum(LEAST, value) if a == c else value
+            d.contact_H[k, n * a + c] = value
+            d.contact_H[k, n * c + a] = value
+    for a in range(n):
+        d.cone_res[a] = acceleration(d, i + a)
+        scale, b = d.contact_friction[k, a], d.cone_res[a]
+        for c in range(n):
+            b -= d.contact_H[k, n * a + c] * d.efc_force[i + c]
+            d.disc_A[n * a + c] = d.contact_H[k, n * a + c] * scale * d.contact_friction[k, c]
+        d.disc_b[a] = b * scale
+
+
+@kernel
+def stiffen_cone(d, k, i, n, active):
+    """The n friction forces of an elliptic contact from row i on, behind its normal one; by how much the cost fell."""
+    set_hard_problem(d, k, i, n)
+    normal, cost = d.efc_force[i - 1], zero(d.time[0])
+    solve_on_disc(d, n, normal, active & not_(normal < MIN_VALUE))
+    for a in range(n):
+        d.cone_new[a] = d.disc_v[a] * d.contact_friction[k, a] - d.efc_force[i + a]
+    for a in range(n):
+        slope = d.cone_res[a]
+        for c in range(n):
+            slope += 0.5 * d.contact_H[k, n * a + c] * d.cone_new[c]
+        cost += d.cone_new[a] * slope
+    keep = active & not_(cost > WORSE)
+    for a in range(n):
+        set_force(d, i + a, where(keep, d.efc_force[i + a] + d.cone_new[a], d.efc_force[i + a]))
+    return where(keep, -cost, 0.0)
+
+
+@kernel
+def stiffen(d, active):
+    """One sweep over all that is friction; by how much the cost fell."""
+    improvement = zero(d.time[0])
+    for i in range(d.ne[0], d.ne[0] + d.nf[0]):
+        improvement += stiffen_loss(d, i, active)
+    i = d.ne[0] + d.nf[0]
+    while i < d.nefc[0]:
+        if d.efc_type[i] == PYRAMIDAL:
+            improvement += stiffen_pair(d, i, active)
+            i += 2
+        elif d.efc_type[i] == ELLIPTIC:
+            n = d.contact_dim[d.efc_id[i]]
+            improvement += stiffen_cone(d, d.efc_id[i], i + 1, n - 1, active)
+            i += n
+        else:
+            i += 1
+    return improvement
+
+
+@stage(rare=True)
+def solve_noslip(m, d):
+    """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
+    if m.opt_solver != PGS:  # else the rows Y are there already
+        project(m, d)
+        if d.overflow[0] != 0:
+            return
+    see_forces(m, d)
+    soft, scale = zero(d.time[0]), scaling(m, d)
+    for i in range(d.nefc[0]):
+        soft += 0.5 * d.efc_force[i] * d.efc_force[i] * d.efc_R[i]
+    active = soft == soft
+    first, k = d.solver_niter[0], 0
+    while k < m.opt_noslip_iterations and any_(active):
+        improvement = scale * (stiffen(d, active) + (soft if k == 0 else zero(soft)))
+        report(d, first + k, improvement, 0.0, 0.0)
+        active = active & not_(improvement < m.opt_noslip_tolerance)
+        k += 1
+    finish(m, d)
+    d.solver_niter[0] = first + k

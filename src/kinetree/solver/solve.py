@@ -1,0 +1,68 @@
+"""Accelerations under constraints. MuJoCo: mj_fwdConstraint.
+
+Reads: the rows, qacc_smooth, qfrc_smooth, qacc_warmstart. Writes: qacc, efc_b, efc_force, efc_state, qfrc_constraint, the
+solver's report.
+"""
+
+from ..constraint.jacobian_product import multiply_J
+from ..kernel import kernel, stage
+from ..kernel.ops import happens
+from ..types import Constraint, ConstraintState, Solver
+from .cg import solve_cg
+from .dual import set_dual_states
+from .newton import solve_newton
+from .noslip import solve_noslip
+from .pgs import solve_pgs
+
+PGS, CG, ELLIPTIC = int(Solver.PGS), int(Solver.CG), int(Constraint.CONTACT_ELLIPTIC)
+SATISFIED, QUADRATIC, CONE = (
+    int(s) for s in (ConstraintState.SATISFIED, ConstraintState.QUADRATIC, ConstraintState.CONE)
+)
+LINEARNEG, LINEARPOS = int(ConstraintState.LINEARNEG), int(ConstraintState.LINEARPOS)
+
+
+@kernel
+def linear_terms(m, d):
+    """efc_b = J qacc_smooth - aref."""
+    multiply_J(m, d, d.qacc_smooth, d.efc_b)
+    for i in range(d.nefc[0]):
+        d.efc_b[i] -= d.efc_aref[i]
+
+
+@kernel
+def set_states(m, d):
+    """Which piece of its cost each row is on, told by its curvature and force; on lanes of the worlds together."""
+    for i in range(d.nefc[0]):
+        if happens(d.efc_weight[i] != 0.0):
+            d.efc_state[i] = QUADRATIC
+        elif d.ne[0] <= i < d.ne[0] + d.nf[0]:
+            d.efc_state[i] = LINEARNEG if happens(d.efc_force[i] > 0.0) else LINEARPOS
+        elif d.efc_type[i] == ELLIPTIC and happens(d.efc_force[d.contact_efc_address[d.efc_id[i]]] != 0.0):
+            d.efc_state[i] = CONE
+        else:
+            d.efc_state[i] = SATISFIED
+
+
+@stage
+def fwd_constraint(m, d):
+    """Accelerations and forces of constraints: qacc, efc_force, qfrc_constraint. MuJoCo's mj_fwdConstraint."""
+    for k in range(20):
+        d.solver_niter[k] = 0
+    if d.nefc[0] == 0:
+        for i in range(m.nv):
+            d.qacc[i] = d.qacc_smooth[i]
+            d.qfrc_constraint[i] = 0.0
+        return
+    linear_terms(m, d)
+    if m.opt_solver == PGS:
+        solve_pgs(m, d)
+    elif m.opt_solver == CG:
+        solve_cg(m, d)
+    else:
+        solve_newton(m, d)
+    if m.opt_noslip_iterations > 0 and d.overflow[0] == 0:
+        solve_noslip(m, d)
+    if m.opt_solver == PGS or m.opt_noslip_iterations > 0:
+        set_dual_states(d)
+    else:
+        set_states(m, d)
