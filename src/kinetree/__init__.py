@@ -10,6 +10,8 @@
 from . import models
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .collision.ray import multi_ray, ray
+from .constraint.contact_force import contact_force, contact_forces, jac_contact
+from .constraint.rne_post import object_acceleration
 from .control.stable_pd import StablePD
 from .data import Data
 from .dynamics.configuration import differentiate_pos, integrate_pos
@@ -26,7 +28,7 @@ from .dynamics.jacobian import (
     jac_subtree_com,
     local_to_global,
 )
-from .dynamics.objects import object_acceleration, object_velocity
+from .dynamics.objects import object_velocity
 from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
@@ -34,6 +36,7 @@ from .mass import MassAggregator, MassProperties, aggregate, load_budget, set_bo
 from .model import Model
 from .pipeline import (
     camlight,
+    collision,
     com_pos,
     com_vel,
     compare_fwd_inv,
@@ -47,9 +50,12 @@ from .pipeline import (
     fwd_constraint,
     fwd_position,
     fwd_velocity,
+    inv_constraint,
     kinematics,
+    make_constraint,
     make_m,
     passive,
+    reference_constraint,
     rne_bias,
     rne_post_constraint,
     sensor_acc,
@@ -70,16 +76,37 @@ from .stepping import (
     step1,
     step2,
 )
-from .types import DisableBit, EnableBit, GeomType, Integrator, JointType, ObjType, SensorType, Stage, State
+from .types import (
+    Cone,
+    Constraint,
+    ConstraintState,
+    DisableBit,
+    EnableBit,
+    EqType,
+    GeomType,
+    Integrator,
+    Jacobian,
+    JointType,
+    ObjType,
+    SensorType,
+    Solver,
+    Stage,
+    State,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cone",
+    "Constraint",
+    "ConstraintState",
     "Data",
     "DisableBit",
     "EnableBit",
+    "EqType",
     "GeomType",
     "Integrator",
+    "Jacobian",
     "JointType",
     "MassAggregator",
     "MassProperties",
@@ -89,6 +116,7 @@ __all__ = [
     "ObjType",
     "SensorType",
     "SimulationWarning",
+    "Solver",
     "StablePD",
     "Stage",
     "State",
@@ -101,9 +129,12 @@ __all__ = [
     "angmom_mat",
     "apply_ft",
     "camlight",
+    "collision",
     "com_pos",
     "com_vel",
     "compare_fwd_inv",
+    "contact_force",
+    "contact_forces",
     "crb",
     "differentiate_pos",
     "energy_pos",
@@ -119,11 +150,13 @@ __all__ = [
     "fwd_position",
     "fwd_velocity",
     "integrate_pos",
+    "inv_constraint",
     "inverse",
     "inverse_skip",
     "jac",
     "jac_body",
     "jac_body_com",
+    "jac_contact",
     "jac_dot",
     "jac_geom",
     "jac_site",
@@ -133,6 +166,7 @@ __all__ = [
     "load_budget",
     "load_trajectory",
     "local_to_global",
+    "make_constraint",
     "make_m",
     "models",
     "mul_m",
@@ -141,6 +175,7 @@ __all__ = [
     "object_velocity",
     "passive",
     "ray",
+    "reference_constraint",
     "rne",
     "rne_bias",
     "rne_post_constraint",

@@ -1,5 +1,13 @@
 """The pipeline: the order in which stages run. The table of contents of the physics."""
 
+from .collision.driver import box_with_box, capsule_with_box, collision
+from .collision.plane_mesh import lowest_corners
+from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
+from .constraint.diagonal import exact_diagonal
+from .constraint.equality import equality_rows
+from .constraint.make import make_constraint
+from .constraint.reference import reference_constraint
+from .constraint.rne_post import rne_post_constraint
 from .dynamics.aba import aba
 from .dynamics.acceleration import fwd_acceleration
 from .dynamics.actuation import actuator_dynamics, actuator_forces, fwd_actuation
@@ -12,7 +20,6 @@ from .dynamics.fluid import fluid
 from .dynamics.kinematics import kinematics
 from .dynamics.passive import passive
 from .dynamics.rne import rne_bias, rne_inverse
-from .dynamics.rne_post import rne_post_constraint
 from .dynamics.subtree import subtree_vel
 from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
@@ -20,17 +27,24 @@ from .dynamics.velocity import com_vel
 from .integrator.derivative import smooth_derivative
 from .integrator.euler import euler
 from .integrator.implicit import discrete_acceleration, implicit, implicitfast
-from .integrator.rk4 import rk4_finish, rk4_move, rk4_record, rk4_start
+from .integrator.rk4 import rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
 from .kernel import function, stage
 from .sensor.acceleration import acceleration_readings
+from .sensor.contact import contact_readings
 from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
 from .sensor.position import position_readings
 from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
+from .solver.cg import solve_cg
+from .solver.inverse import bring_back_forward, difference, inv_constraint, keep_forward
+from .solver.newton import newton_direction, solve_newton
+from .solver.noslip import solve_noslip
+from .solver.pgs import solve_pgs
+from .solver.solve import fwd_constraint
 from .types import EnableBit, Integrator
 
 RK4, IMPLICIT, IMPLICITFAST = int(Integrator.RK4), int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST)
-ENERGY, INVDISCRETE = int(EnableBit.ENERGY), int(EnableBit.INVDISCRETE)
+ENERGY, INVDISCRETE, DIAGEXACT = (int(bit) for bit in (EnableBit.ENERGY, EnableBit.INVDISCRETE, EnableBit.DIAGEXACT))
 
 
 @stage
@@ -44,6 +58,10 @@ def fwd_position(m, d):
     tendon_path(m, d)
     make_m(m, d)
     factor_m(m, d)
+    collision(m, d)
+    make_constraint(m, d)
+    if m.opt_enableflags & DIAGEXACT:
+        exact_diagonal(m, d)
     transmission(m, d)
 
 
@@ -56,16 +74,9 @@ def fwd_velocity(m, d):
     actuator_velocities(m, d)
     com_vel(m, d)
     passive(m, d)
+    reference_constraint(m, d)
     rne_bias(m, d)
     tendon_bias(m, d)
-
-
-@stage
-def fwd_constraint(m, d):
-    """Accelerations after constraints; there are none yet. MuJoCo's mj_fwdConstraint."""
-    for i in range(m.nv):
-        d.qacc[i] = d.qacc_smooth[i]
-        d.qfrc_constraint[i] = 0.0
 
 
 @stage
@@ -139,7 +150,7 @@ def rk4_end(m, d):
     rk4_finish(m, d)
 
 
-@stage
+@stage(rare=True)
 def rk4(m, d):
     """Four forward passes, the first of which has been made. MuJoCo's mj_RungeKutta."""
     rk4_start(m, d)
@@ -147,6 +158,9 @@ def rk4(m, d):
         share = 1.0 if k == 3 else 0.5
         rk4_move(m, d, k, share)
         forward_without_sensors(m, d)
+        if d.overflow[0] != 0:  # the step will be made again, with more room
+            rk4_undo(m, d)
+            return
         rk4_record(m, d, k, share)
     rk4_finish(m, d)
 
@@ -172,9 +186,9 @@ def inverse_acceleration(m, d):
     """
     for i in range(m.nv):
         d.saved_acc[i] = d.qacc[i]
-        d.qfrc_constraint[i] = 0.0
     if m.opt_enableflags & INVDISCRETE:
         discrete_acceleration(m, d)
+    inv_constraint(m, d)
     multiply(m, d.M, d.qacc, d.qfrc_inverse)
     for i in range(m.nv):
         d.qfrc_inverse[i] += d.qfrc_bias[i] - d.qfrc_passive[i] - d.qfrc_constraint[i]
@@ -187,11 +201,21 @@ def restore_acceleration(m, d):
         d.qacc[i] = d.saved_acc[i]
 
 
-@stage
+@stage(rare=True)
 def compare_fwd_inv(m, d):
-    """How far forward and inverse dynamics differ: solver_fwdinv. MuJoCo's mj_compareFwdInv: zero without constraints."""
+    """How far forward and inverse dynamics differ in constraint and applied force: solver_fwdinv. MuJoCo's mj_compareFwdInv.
+
+    Zero without constraints. Comes after `forward`, whose results stay, but for qfrc_inverse.
+    """
     d.solver_fwdinv[0] = 0.0
     d.solver_fwdinv[1] = 0.0
+    if d.nefc[0] > 0:
+        keep_forward(m, d)
+        inverse_acceleration(m, d)
+        restore_acceleration(m, d)
+        d.solver_fwdinv[0] = difference(m, d.saved_constraint, d.qfrc_constraint)
+        d.solver_fwdinv[1] = difference(m, d.saved_applied, d.qfrc_inverse)
+        bring_back_forward(m, d)
 
 
 @stage
@@ -213,22 +237,31 @@ def inverse(m, d):
     restore_acceleration(m, d)
 
 
+FORCE_MAKERS += [fwd_constraint, inv_constraint]
+
 __all__ = [
     "aba",
     "acceleration_readings",
     "actuator_dynamics",
     "actuator_forces",
+    "box_with_box",
     "camlight",
+    "capsule_with_box",
     "com_pos",
+    "collision",
     "com_vel",
     "compare_fwd_inv",
+    "contact_readings",
+    "contact_wrenches",
     "crb",
     "discrete_acceleration",
     "energy_after_position",
     "energy_after_velocity",
     "energy_pos",
     "energy_vel",
+    "equality_rows",
     "euler",
+    "exact_diagonal",
     "factor_m",
     "fluid",
     "forward",
@@ -241,13 +274,18 @@ __all__ = [
     "implicit",
     "implicitfast",
     "integrate",
+    "inv_constraint",
     "inverse",
     "inverse_acceleration",
     "kinematics",
+    "lowest_corners",
+    "make_constraint",
     "make_m",
+    "newton_direction",
     "passive",
     "position_readings",
     "rangefinders",
+    "reference_constraint",
     "restore_acceleration",
     "rk4",
     "rk4_begin",
@@ -262,6 +300,10 @@ __all__ = [
     "sensor_pos",
     "sensor_vel",
     "smooth_derivative",
+    "solve_cg",
+    "solve_newton",
+    "solve_noslip",
+    "solve_pgs",
     "subtree_vel",
     "tendon",
     "tendon_bias",

@@ -50,8 +50,15 @@ MAKERS: dict[str, Maker] = {
     "rne": Maker(pipeline.rne_bias, ("com_vel",)),
     "fwd_actuation": Maker(pipeline.actuator_forces, ("fwd_velocity", "com_vel")),
     "fwd_acceleration": Maker(pipeline.fwd_acceleration, ("fwd_actuation", "factor_m", "com_vel", "passive")),
-    "fwd_constraint": Maker(pipeline.fwd_constraint, ("fwd_actuation",), unless=("fwd_acceleration",)),
-    "inverse": Maker(pipeline.inverse_acceleration, ("com_vel", "passive", "make_m"), "kt.inverse"),
+    "collision": Maker(pipeline.collision, ("kinematics",)),
+    "make_constraint": Maker(pipeline.make_constraint, ("collision", "com_pos", "tendon")),
+    "reference_constraint": Maker(pipeline.reference_constraint, ("make_constraint", "com_vel")),
+    "fwd_constraint": Maker(
+        pipeline.fwd_constraint, ("fwd_actuation", "reference_constraint"), unless=("fwd_acceleration",)
+    ),
+    "inverse": Maker(
+        pipeline.inverse_acceleration, ("com_vel", "passive", "make_m", "reference_constraint"), "kt.inverse"
+    ),
     "aba": Maker(pipeline.aba, ("com_vel",), "kt.aba"),
     "implicit": Maker(pipeline.smooth_derivative, (), "kt.step with an implicit integrator"),
     "compare_fwd_inv": Maker(pipeline.compare_fwd_inv, (), "kt.step with the flag fwdinv, or kt.compare_fwd_inv"),

@@ -15,11 +15,23 @@ import numpy as np
 from numba.core import types as numba_types
 
 from . import pipeline
+from .bad_states import (
+    BADQACC,
+    BADQPOS,
+    BADQVEL,
+    LACKS_ROOM,
+    NO_AUTORESET,
+    any_new_warning,
+    begin_pass,
+    lacked_room,
+    message,
+    must_reset,
+    remember_warnings,
+)
 from .callbacks import SIGNATURES
 from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
 from .kernel import JIT, compiled, float_machine, kernel
-from .kernel.ops import absolute, not_
 from .kernel.stage import check_arguments, plain
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
@@ -31,53 +43,17 @@ if TYPE_CHECKING:
     from .model import Model
 
 MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
-NO_AUTORESET, FWDINV = int(DisableBit.AUTORESET), int(EnableBit.FWDINV)
-BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
-KINDS_OF_WARNING = len(WarningType)
-
-
-@kernel(scalar=True)
-def first_bad(field, n):
-    """Index of the first entry that is not a number, infinite or huge; -1 if all are fine."""
-    for i in range(n):
-        if not_(absolute(field[i]) <= MAX_VALUE):
-            return i
-    return -1
-
-
-@kernel(scalar=True)
-def must_reset(m, d, field, n, what):
-    """Look for a bad entry and count a warning; whether the state has to be reset."""
-    i = first_bad(field, n)
-    if i >= 0:
-        d.warning_number[what] += 1
-        d.warning_lastinfo[what] = i
-    return i >= 0 and m.opt_disableflags & NO_AUTORESET == 0
-
-
-@kernel(scalar=True)
-def remember_warnings(d):
-    """Keep the counts, so that new warnings can be told from old ones."""
-    for k in range(KINDS_OF_WARNING):
-        d.warning_before[k] = d.warning_number[k]
-
-
-@kernel(scalar=True)
-def any_new_warning(d):
-    """1 if some count has grown."""
-    for k in range(KINDS_OF_WARNING):
-        if d.warning_number[k] != d.warning_before[k]:
-            return 1
-    return 0
+FWDINV = int(EnableBit.FWDINV)
 
 
 @kernel(scalar=True)
 def run_forward(m, d, n):
-    """One forward pass; 1 if it counted a warning."""
+    """One forward pass; 1 if it counted a warning, LACKS_ROOM if there was no room for all contacts or constraints."""
     remember_warnings(d)
     d.steps_left[0] = 0
+    begin_pass(d)
     forward_stage(m, d)
-    return any_new_warning(d)
+    return LACKS_ROOM if lacked_room(d) else any_new_warning(d)
 
 
 @kernel(scalar=True)
@@ -92,13 +68,20 @@ def run_steps(m, d, n):
         if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
             d.steps_left[0] = n - k
             return 1
+        begin_pass(d)
         forward_stage(m, d)
+        if lacked_room(d):
+            d.steps_left[0] = n - k
+            return LACKS_ROOM
         if must_reset(m, d, d.qacc, m.nv, BADQACC):
             d.steps_left[0] = k - n
             return 1
         if m.opt_enableflags & FWDINV:
             pipeline.compare_fwd_inv(m, d)
         integrate(m, d)
+        if lacked_room(d):  # in a substep, which was taken back
+            d.steps_left[0] = n - k
+            return LACKS_ROOM
     return any_new_warning(d)
 
 
@@ -107,11 +90,16 @@ _entries: dict[Any, Any] = {}  # kernel -> compiled entry
 
 def _enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
     """Run one of the kernels above."""
-    if not JIT:
-        return plain(kernel_)(model.record(), data.record(), n)
-    if kernel_ not in _entries:
+    if JIT and kernel_ not in _entries:
         _entries[kernel_] = compiled(kernel_, float_machine(), numba_types.int64, result="int64")
-    return _entries[kernel_](model.address, data.address, n)
+    while True:
+        if JIT:
+            status = _entries[kernel_](model.address, data.address, n)
+        else:
+            status = plain(kernel_)(model.record(), data.record(), n)
+        if status != LACKS_ROOM:
+            return status
+        n = _make_room(model, data)
 
 
 def step(model: Model, data: Data, nstep: int = 1) -> None:
@@ -122,7 +110,10 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
     try:
         m, d = model._as_model, data._as_data
         if m[0] is d[0] and model._ready and type(nstep) is int and 0 <= nstep < MAX_STEPS and not model.callbacks.any:
-            if _entries[run_steps](m[1], d[1], nstep):
+            status = _entries[run_steps](m[1], d[1], nstep)
+            if status == LACKS_ROOM:
+                status = _enter(run_steps, model, data, _make_room(model, data))
+            if status:
                 _go_on(model, data)
             return
     except (AttributeError, KeyError, TypeError):  # the first call, or a wrong argument
@@ -150,23 +141,7 @@ def _get_ready(model: Model) -> None:
 
 def not_computed(model: Model) -> list[str]:
     """What a model asks for that `step` leaves out so far."""
-    sleep = model.opt.enableflags & EnableBit.SLEEP
-    return constraints_ignored(model) + ["sleep"] * bool(sleep)
-
-
-def constraints_ignored(model: Model) -> list[str]:
-    """The kinds of constraints that a model has and does not switch off."""
-    flags = DisableBit(model.opt.disableflags)
-    collides = (model.geom_contype & model.geom_conaffinity.max(initial=0)).any() or model.npair > 0
-    kinds = {
-        "contacts": (DisableBit.CONTACT, model.ngeom > 1 and collides),
-        "limits": (DisableBit.LIMIT, model.jnt_limited.any() or model.tendon_limited.any()),
-        "equalities": (DisableBit.EQUALITY, model.neq > 0),
-        "friction losses": (DisableBit.FRICTIONLOSS, model.dof_frictionloss.any() or model.tendon_frictionloss.any()),
-    }
-    return (
-        [] if flags & DisableBit.CONSTRAINT else [name for name, (bit, has) in kinds.items() if has and not flags & bit]
-    )
+    return ["sleep"] if model.opt.enableflags & EnableBit.SLEEP else []
 
 
 def _go_on(model: Model, data: Data) -> None:
@@ -193,14 +168,20 @@ def _reset_keeping_warnings(data: Data) -> None:
         raise ValueError("step: the state went bad, and qpos0 of the model is not sound either")
 
 
-def _report(model: Model, data: Data) -> int:
-    """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left."""
+def _report(model: Model, data: Data, resets: bool = True) -> int:
+    """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left, for which the state is reset."""
     left = int(data._arrays["steps_left"][0])
     for what in np.flatnonzero(data.warning_number > data.warning_before):
-        warnings.warn(
-            _message(model, data, WarningType(int(what)), left != 0), SimulationWarning, stacklevel=_user_level()
-        )
+        text = message(model, data, WarningType(int(what)), resets and left != 0)
+        warnings.warn(text, SimulationWarning, stacklevel=_user_level())
     _remember(data)
+    return left
+
+
+def _make_room(model: Model, data: Data) -> int:
+    """For the contacts and constraints that did not fit; how many steps are left. What came before is reported first."""
+    left = _report(model, data, resets=False)
+    data._grow()
     return left
 
 
@@ -227,32 +208,15 @@ def _remember(data: Data) -> None:
     data._arrays["steps_left"][0] = 0
 
 
-def _message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
-    index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
-    if what == WarningType.BADCTRL:
-        return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
-    if what == WarningType.INERTIA:
-        body = int(model.dof_bodyid[index])
-        name = model.name("body", body) or body
-        return f"the inertia of dof {index} (body {name!r}) is not large enough to solve with {time}"
-    fields = {
-        BADQPOS: ("qpos", model.jnt_qposadr),
-        BADQVEL: ("qvel", model.jnt_dofadr),
-        BADQACC: ("qacc", model.jnt_dofadr),
-    }
-    name, addresses = fields[int(what)]
-    joint = int(np.searchsorted(addresses, index, side="right")) - 1
-    where = f"{name}[{index}] (joint {model.name('joint', joint) or joint!r})"
-    end = "; the state was reset" if reset else ""
-    return f"{where} is not a number, infinite or huge {time}: the simulation is unstable{end}"
-
-
 def forward(model: Model, data: Data) -> None:
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     try:
         m, d = model._as_model, data._as_data
         if m[0] is d[0] and model._ready and not model.callbacks.any:
-            if _entries[run_forward](m[1], d[1], 1):
+            status = _entries[run_forward](m[1], d[1], 1)
+            if status == LACKS_ROOM:
+                status = _enter(run_forward, model, data, _make_room(model, data))
+            if status:
                 _report(model, data)
             return
     except (AttributeError, KeyError):  # the first call, or a wrong argument

@@ -61,10 +61,6 @@ SENSORS = {  # type -> its element
     SensorType.E_POTENTIAL: "<e_potential/>",
     SensorType.E_KINETIC: "<e_kinetic/>",
     SensorType.CLOCK: "<clock/>",
-    SensorType.USER: '<user dim="1" needstage="pos"/>',
-}
-# Sensors that come with constraints, contacts and distances of geoms, and plugins: refused by name until then.
-LATER = {
     SensorType.TOUCH: '<touch site="s"/>',
     SensorType.JOINTLIMITPOS: '<jointlimitpos joint="h"/>',
     SensorType.JOINTLIMITVEL: '<jointlimitvel joint="h"/>',
@@ -72,10 +68,14 @@ LATER = {
     SensorType.TENDONLIMITPOS: '<tendonlimitpos tendon="t"/>',
     SensorType.TENDONLIMITVEL: '<tendonlimitvel tendon="t"/>',
     SensorType.TENDONLIMITFRC: '<tendonlimitfrc tendon="t"/>',
+    SensorType.CONTACT: '<contact geom1="g"/>',
+    SensorType.USER: '<user dim="1" needstage="pos"/>',
+}
+# Sensors that come with distances of geoms, and plugins: refused by name until then.
+LATER = {
     SensorType.GEOMDIST: '<distance geom1="g" geom2="k"/>',
     SensorType.GEOMNORMAL: '<normal geom1="g" geom2="k"/>',
     SensorType.GEOMFROMTO: '<fromto geom1="g" geom2="k"/>',
-    SensorType.CONTACT: '<contact geom1="g"/>',
 }
 NO_MODEL = {SensorType.PLUGIN, SensorType.TACTILE}  # need a plugin or a mesh: tests of loading have them
 DEMANDED = {  # type -> flag that stands after `forward`

@@ -50,7 +50,7 @@ def run(
     seed: Annotated[int, typer.Option(help="Chooses random velocities, or the sines of --kinematic.", min=0)] = 0,
     gravity: Annotated[
         bool | None,
-        typer.Option(help="Switch gravity on or off.  [default: the model's; off where the model would fall for ever]"),
+        typer.Option(help="Switch gravity on or off.  [default: as the model has it]"),
     ] = None,
     keyframe: Annotated[str | None, typer.Option(help="Where to start.  [default: the first keyframe]")] = None,
     kinematic: Annotated[

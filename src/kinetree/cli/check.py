@@ -37,33 +37,49 @@ def check(argument: str, states: int, seed: int, file: Path | None) -> int:
     if missing:
         text = f"Not computed yet, so switched off on both sides: {', '.join(missing)}."
         output.print(text, style="yellow", highlight=False)
-    verdict = "agrees with" if report.ok else "DIFFERS from"
-    output.print(f"{name} {verdict} MuJoCo", style="green" if report.ok else "red", markup=False, highlight=False)
+    for result in report.undecided():
+        output.print(describe(result), style="yellow", soft_wrap=True, markup=False, highlight=False)
+    style = "red" if not report.ok else "yellow" if report.undecided() else "green"
+    output.print(f"{name} {report.verdict}", style=style, markup=False, highlight=False)
     if not _write(file, as_json(report, missing)):
         return NO_VERDICT
     return AGREES if report.ok else DIFFERS
 
 
 def table(report: Report) -> Table:
-    """One row per layer: how many of its fields hold numbers in this model, and the worst of them."""
+    """One row per layer: how many of its fields hold numbers in this model, and the worst of them.
+
+    In the layers with constraints there may be none to compare; otherwise their numbers in the states are given.
+    """
     heading = f"{report.model}: kinetree against MuJoCo in {report.states} random states, seed {report.seed}"
     out = Table(title=Text(heading), title_justify="left")
     out.add_column("layer", style="cyan")
     for column in ("fields", "worst field", "worst error", "tolerance"):
         out.add_column(column, justify="left" if column == "worst field" else "right")
     out.add_column("ok")
+    out.add_column("contacts, rows")
     for layer in LAYERS:
         results = [result for result in report.results if result.layer == layer.name]
         held = [result for result in results if result.index is not None or not result.ok]
-        if held:
-            worst, failed = report.worst(layer.name), sum(not result.ok for result in held)
-            verdict = Text(f"NO: {failed} of {len(held)}", style="red") if failed else Text("yes", style="green")
+        counts = report.counts.get(layer.name, ())
+        if results and not report.empty(layer.name):
+            worst = report.worst(layer.name)
             out.add_row(
-                layer.name, str(len(held)), worst.field, f"{worst.error:.1e}", f"{worst.tolerance:.0e}", verdict
-            )
+                layer.name, str(len(held)), worst.field, f"{worst.error:.1e}", f"{worst.tolerance:.0e}", _verdict(held),
+                " ".join(map(str, counts)),
+            )  # fmt: skip
         else:
-            out.add_row(layer.name, "none", "", "", f"{layer.tolerance:.0e}", "")
+            out.add_row(layer.name, "none", "", "", f"{layer.tolerance:.0e}", "", "none" if counts else "")
     return out
+
+
+def _verdict(results: list[FieldResult]) -> Text:
+    """On the fields of a layer."""
+    failed = sum(not result.ok and not result.undecided for result in results)
+    if failed:
+        return Text(f"NO: {failed} of {len(results)}", style="red")
+    undecided = any(result.undecided for result in results)
+    return Text("undecided", style="yellow") if undecided else Text("yes", style="green")
 
 
 def describe(failure: FieldResult) -> str:
@@ -72,12 +88,14 @@ def describe(failure: FieldResult) -> str:
     if failure.index is not None:
         where = ", ".join(map(str, failure.index))
         text += f"; worst at [{where}] in state {failure.state}: {failure.ours!r}, MuJoCo {failure.theirs!r}"
+    if failure.undecided:
+        text += f"; undecided, as MuJoCo differs from itself by {failure.spread:.2e} when it starts a hair away"
     return text + (f" ({failure.note})" if failure.note else "")
 
 
 def as_json(report: Report, missing: list[str]) -> dict[str, Any]:
     """The report for other programs; what is not finite becomes null, which JSON has no number for."""
-    fields = ("field", "error", "tolerance", "ok", "index", "ours", "theirs", "state", "note")
+    fields = ("field", "error", "tolerance", "ok", "undecided", "spread", "index", "ours", "theirs", "state", "note")
     layers: dict[str, list[dict[str, Any]]] = {}
     for result in report.results:
         row = {name: getattr(result, name) for name in fields}
@@ -85,7 +103,7 @@ def as_json(report: Report, missing: list[str]) -> dict[str, Any]:
         layers.setdefault(result.layer, []).append(finite)
     return {
         "model": report.model, "agrees": report.ok, "states": report.states, "seed": report.seed, "layers": layers,
-        "not_computed": missing,
+        "counts": {name: list(numbers) for name, numbers in report.counts.items()}, "not_computed": missing,
     }  # fmt: skip
 
 

@@ -45,12 +45,11 @@ def run(
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
-    notice = KINEMATIC if kinematic else set_gravity(model, gravity)
-    if notice:
-        output.print(notice, style="yellow", highlight=False)
     if kinematic:
+        output.print(KINEMATIC, style="yellow", highlight=False)
         recording = play(model, sweep_joints(model, seconds, seed, keyframe))
     else:
+        set_gravity(model, gravity)
         recording = simulate(model, start(model, keyframe, seed), seconds)
     output.print(summary(name, model, recording))
 

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from ..data import Data
 from ..errors import SimulationWarning
 from ..model import Model
-from ..stepping import constraints_ignored, step
+from ..stepping import step
 from ..types import DisableBit, JointType
 from .common import output
 from .motion import Motion
@@ -24,23 +24,11 @@ TUMBLE, DRIFT = 0.6, 0.05  # likewise of a free joint, about and along each axis
 PREPARING = "Preparing the kernels; the first time on a machine this compiles them …"
 
 
-def set_gravity(model: Model, wanted: bool | None) -> str:
-    """Switch gravity on or off, as asked or as makes sense; returns a line that says so when nobody asked.
-
-    A model that floats freely would fall for ever, because nothing stops it until kinetree computes contacts.
-    """
-    ignored = constraints_ignored(model)
-    floats = bool(np.any(model.jnt_type == JointType.FREE)) and bool(ignored)
-    if wanted is None and not floats:
-        return ""
-    flags = DisableBit(model.opt.disableflags)
-    model.opt.disableflags = flags & ~DisableBit.GRAVITY if wanted else flags | DisableBit.GRAVITY
+def set_gravity(model: Model, wanted: bool | None) -> None:
+    """Switch gravity on or off if asked; else it is as the model has it."""
     if wanted is not None:
-        return ""
-    return (
-        f"Gravity is off (--gravity switches it on): {' and '.join(ignored)} are not computed yet, so this model would fall "
-        "for ever. It floats instead, with small random velocities."
-    )
+        flags = DisableBit(model.opt.disableflags)
+        model.opt.disableflags = flags & ~DisableBit.GRAVITY if wanted else flags | DisableBit.GRAVITY
 
 
 def has_gravity(model: Model) -> bool:

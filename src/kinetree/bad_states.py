@@ -1,0 +1,98 @@
+"""Bad states and warnings inside compiled steps: what to look for, and how counts of warnings are kept.
+
+MuJoCo: mj_checkPos, mj_checkVel, mj_checkAcc. Reads: qpos, qvel, qacc. Writes: warning_number, warning_lastinfo. Scratch:
+warning_before, warning_pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .dynamics.actuation import MAX_VALUE
+from .kernel import kernel
+from .kernel.ops import absolute, not_
+from .types import DisableBit, WarningType
+
+if TYPE_CHECKING:
+    from .data import Data
+    from .model import Model
+
+NO_AUTORESET = int(DisableBit.AUTORESET)
+BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
+KINDS_OF_WARNING = len(WarningType)
+LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
+
+
+@kernel(scalar=True)
+def first_bad(field, n):
+    """Index of the first entry that is not a number, infinite or huge; -1 if all are fine."""
+    for i in range(n):
+        if not_(absolute(field[i]) <= MAX_VALUE):
+            return i
+    return -1
+
+
+@kernel(scalar=True)
+def must_reset(m, d, field, n, what):
+    """Look for a bad entry and count a warning; whether the state has to be reset."""
+    i = first_bad(field, n)
+    if i >= 0:
+        d.warning_number[what] += 1
+        d.warning_lastinfo[what] = i
+    return i >= 0 and m.opt_disableflags & NO_AUTORESET == 0
+
+
+@kernel(scalar=True)
+def remember_warnings(d):
+    """Keep the counts, so that new warnings can be told from old ones."""
+    for k in range(KINDS_OF_WARNING):
+        d.warning_before[k] = d.warning_number[k]
+
+
+@kernel(scalar=True)
+def any_new_warning(d):
+    """1 if some count has grown."""
+    for k in range(KINDS_OF_WARNING):
+        if d.warning_number[k] != d.warning_before[k]:
+            return 1
+    return 0
+
+
+@kernel(scalar=True)
+def begin_pass(d):
+    """Keep the counts of warnings, in case that the pass has to be made again."""
+    for k in range(KINDS_OF_WARNING):
+        d.warning_pass[k] = d.warning_number[k]
+
+
+@kernel(scalar=True)
+def lacked_room(d):
+    """Whether contacts or constraints did not fit; the pass will be made again, and its warnings do not count."""
+    if d.overflow[0] == 0:
+        return False
+    for k in range(KINDS_OF_WARNING):
+        d.warning_number[k] = d.warning_pass[k]
+    return True
+
+
+def message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
+    """A warning in words: which entry of what, and when."""
+    index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
+    if what == WarningType.BADCTRL:
+        return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
+    if what == WarningType.INERTIA:
+        body = int(model.dof_bodyid[index])
+        name = model.name("body", body) or body
+        return f"the inertia of dof {index} (body {name!r}) is not large enough to solve with {time}"
+    fields = {
+        BADQPOS: ("qpos", model.jnt_qposadr),
+        BADQVEL: ("qvel", model.jnt_dofadr),
+        BADQACC: ("qacc", model.jnt_dofadr),
+    }
+    name, addresses = fields[int(what)]
+    joint = int(np.searchsorted(addresses, index, side="right")) - 1
+    where = f"{name}[{index}] (joint {model.name('joint', joint) or joint!r})"
+    end = "; the state was reset" if reset else ""
+    return f"{where} is not a number, infinite or huge {time}: the simulation is unstable{end}"
