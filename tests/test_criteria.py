@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 TESTS = Path(__file__).parent
-LATER = {"later: with sleep", "later: with contacts"}
+LATER = {"later: with sleep"}
 # What the three source documents number.
 NUMBERED = {
     *(f"000-AC{k}" for k in range(1, 14)),

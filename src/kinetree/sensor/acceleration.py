@@ -1,17 +1,18 @@
 """Sensors of the acceleration stage, a kernel for each type. MuJoCo: mj_computeSensorAcc.
 
-Reads: cacc, cfrc_int, cvel, poses, actuator_force, qfrc_actuator. Writes: sensor_fresh.
+Reads: cacc, cfrc_int, cvel, poses, actuator_force, qfrc_actuator, efc_force. Writes: sensor_fresh.
 """
 
+from ..constraint.rne_post import rne_post_constraint
 from ..dynamics.objects import acceleration_at, object_frame
-from ..dynamics.rne_post import rne_post_constraint
 from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import zero
 from ..math.spatial import angular, get6, linear, shift_force
 from ..math.vec3 import get3, get9, mul_mat_t_vec, sub
 from ..types import SensorType, Stage, TrnType
-from .reading import cut_off, put1, put3, put_row
+from .limit import jointlimitfrc, tendonlimitfrc
+from .reading import already_read, cut_off, put1, put3, put_row
 
 ACC, TENDON = int(Stage.ACC), int(TrnType.TENDON)
 
@@ -93,19 +94,23 @@ def frameangacc(m, d, i):
 
 
 ACCELERATION = {
+    SensorType.TOUCH: already_read,
     SensorType.ACCELEROMETER: accelerometer,
     SensorType.FORCE: force,
     SensorType.TORQUE: torque,
     SensorType.ACTUATORFRC: actuatorfrc,
     SensorType.JOINTACTFRC: jointactuatorfrc,
     SensorType.TENDONACTFRC: tendonactuatorfrc,
+    SensorType.JOINTLIMITFRC: jointlimitfrc,
+    SensorType.TENDONLIMITFRC: tendonlimitfrc,
     SensorType.FRAMELINACC: framelinacc,
     SensorType.FRAMEANGACC: frameangacc,
+    SensorType.CONTACT: already_read,
 }
 compute = dispatch(ACCELERATION, "m, d, i")
 
 
-@stage
+@stage(rare=True)
 def acceleration_readings(m, d):
     """Compute the sensors of the acceleration stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorAcc."""
     for i in range(m.nsensor):

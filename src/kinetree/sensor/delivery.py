@@ -5,13 +5,14 @@ and is computed only when that history moves on; one with an interval is compute
 Reads: time, history. Writes: sensordata, history; sensor_due, sensor_fresh (scratch).
 """
 
+from ..constraint.rne_post import rne_post_constraint
 from ..dynamics.history import insert, read
-from ..dynamics.rne_post import rne_post_constraint
 from ..dynamics.subtree import subtree_vel
 from ..kernel import function, kernel, stage
 from ..kernel.ops import needs, where
 from ..types import DisableBit, SensorType, Stage
 from .acceleration import acceleration_readings
+from .contact import contact_readings
 from .position import position_readings
 from .rays import rangefinders
 from .reading import cut_off
@@ -19,6 +20,7 @@ from .velocity import velocity_readings
 
 POS, VEL, ACC = int(Stage.POS), int(Stage.VEL), int(Stage.ACC)
 NO_SENSOR, USER, RANGEFINDER = int(DisableBit.SENSOR), int(SensorType.USER), int(SensorType.RANGEFINDER)
+TOUCH, CONTACT = int(SensorType.TOUCH), int(SensorType.CONTACT)
 
 
 @kernel
@@ -41,17 +43,24 @@ def is_due(m, d, i):
 
 
 @kernel
+def reads_contacts(m, i):
+    """Whether a sensor is one of those that `contact_readings` computes."""
+    return m.sensor_type[i] == TOUCH or m.sensor_type[i] == CONTACT
+
+
+@kernel
 def mark_due(m, d, of_stage):
-    """Note which sensors of a stage to compute; whether there are rays among them, or sensors of the user."""
-    rays = users = False
+    """Note which sensors of a stage to compute; whether there are rays, contacts, or sensors of the user among them."""
+    rays = contacts = users = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
         if m.sensor_needstage[i] == of_stage:
             due = is_due(m, d, i)
             d.sensor_due[i] = 1 if due else 0
             rays = rays or (due and m.sensor_type[i] == RANGEFINDER)
+            contacts = contacts or (due and reads_contacts(m, i))
             users = users or m.sensor_type[i] == USER
-    return rays, users
+    return rays, contacts, users
 
 
 @kernel
@@ -88,9 +97,11 @@ def deliver(m, d, of_stage):
 def sensor_pos(m, d):
     """Sensors that depend on positions. MuJoCo's mj_sensorPos."""
     if m.opt_disableflags & NO_SENSOR == 0:
-        rays, _ = mark_due(m, d, POS)
+        rays, contacts, _ = mark_due(m, d, POS)
         if rays:
             rangefinders(m, d)
+        if contacts:
+            contact_readings(m, d)
         position_readings(m, d)
         deliver(m, d, POS)
 
@@ -99,9 +110,11 @@ def sensor_pos(m, d):
 def sensor_vel(m, d):
     """Sensors that depend on velocities; those of the user get the momenta of subtrees. MuJoCo's mj_sensorVel."""
     if m.opt_disableflags & NO_SENSOR == 0:
-        _, users = mark_due(m, d, VEL)
+        _, contacts, users = mark_due(m, d, VEL)
         if users and not d.flg_subtreevel[0]:
             subtree_vel(m, d)
+        if contacts:
+            contact_readings(m, d)
         velocity_readings(m, d)
         deliver(m, d, VEL)
 
@@ -110,24 +123,27 @@ def sensor_vel(m, d):
 def sensor_acc(m, d):
     """Sensors that depend on accelerations; those of the user get forces between bodies. MuJoCo's mj_sensorAcc."""
     if m.opt_disableflags & NO_SENSOR == 0:
-        _, users = mark_due(m, d, ACC)
+        _, contacts, users = mark_due(m, d, ACC)
         if users and not d.flg_rnepost[0]:
             rne_post_constraint(m, d)
+        if contacts:
+            contact_readings(m, d)
         acceleration_readings(m, d)
         deliver(m, d, ACC)
 
 
 @kernel
 def mark_for_history(m, d):
-    """Note which delayed sensors are to be computed for their histories; whether there are any, and rays among them."""
-    some = rays = False
+    """Note which delayed sensors to compute for their histories; whether there are any, and rays or contacts among them."""
+    some = rays = contacts = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
         if m.sensor_history[i, 0] > 0 and m.sensor_delay[i] > 0.0 and m.sensor_type[i] != USER:
             if m.sensor_interval[i, 0] <= 0.0 or needs(is_time(m, d, i)):
                 d.sensor_due[i] = 1
                 some, rays = True, rays or m.sensor_type[i] == RANGEFINDER
-    return some, rays
+                contacts = contacts or reads_contacts(m, i)
+    return some, rays, contacts
 
 
 @kernel
@@ -144,9 +160,11 @@ def keep(m, d, i, source):
 @stage
 def sensor_history(m, d):
     """Histories of sensors move on, before the state does. Part of MuJoCo's mj_advance."""
-    some, rays = mark_for_history(m, d)
+    some, rays, contacts = mark_for_history(m, d)
     if rays:
         rangefinders(m, d)
+    if contacts:
+        contact_readings(m, d)
     if some:
         position_readings(m, d)
         velocity_readings(m, d)

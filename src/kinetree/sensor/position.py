@@ -1,6 +1,6 @@
 """Sensors of the position stage, a kernel for each type. MuJoCo: mj_computeSensorPos.
 
-Reads: poses, qpos, ten_length, actuator_length, subtree_com, energy, time. Writes: sensor_fresh.
+Reads: poses, qpos, ten_length, actuator_length, subtree_com, efc_pos, energy, time. Writes: sensor_fresh.
 """
 
 from ..dynamics.configuration import conjugate
@@ -14,7 +14,8 @@ from ..math.vec3 import column, get3, get9, mul_mat_t_vec, sub
 from ..types import ObjType, SensorType, Stage
 from .camera import focal_length
 from .inside import is_inside
-from .reading import cut_off, put1, put3, put4, put_row
+from .limit import jointlimitpos, tendonlimitpos
+from .reading import already_read, cut_off, put1, put3, put4, put_row
 
 POS, BODY = int(Stage.POS), int(ObjType.BODY)
 
@@ -158,19 +159,16 @@ def clock(m, d, i):
     put1(m, d, i, d.time[0])
 
 
-@kernel
-def already_cast(m, d, i):
-    """Rangefinders: `rangefinders` has written their readings."""
-
-
 POSITION = {
     SensorType.MAGNETOMETER: magnetometer,
-    SensorType.RANGEFINDER: already_cast,
+    SensorType.RANGEFINDER: already_read,
     SensorType.CAMPROJECTION: camprojection,
     SensorType.JOINTPOS: jointpos,
     SensorType.TENDONPOS: tendonpos,
     SensorType.ACTUATORPOS: actuatorpos,
     SensorType.BALLQUAT: ballquat,
+    SensorType.JOINTLIMITPOS: jointlimitpos,
+    SensorType.TENDONLIMITPOS: tendonlimitpos,
     SensorType.FRAMEPOS: framepos,
     SensorType.FRAMEQUAT: framequat,
     SensorType.FRAMEXAXIS: framexaxis,
@@ -178,6 +176,7 @@ POSITION = {
     SensorType.FRAMEZAXIS: framezaxis,
     SensorType.SUBTREECOM: subtreecom,
     SensorType.INSIDESITE: insidesite,
+    SensorType.CONTACT: already_read,
     SensorType.E_POTENTIAL: e_potential,
     SensorType.E_KINETIC: e_kinetic,
     SensorType.CLOCK: clock,
@@ -185,7 +184,7 @@ POSITION = {
 compute = dispatch(POSITION, "m, d, i")
 
 
-@stage
+@stage(rare=True)
 def position_readings(m, d):
     """Compute the sensors of the position stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):

@@ -10,6 +10,7 @@ from ..kernel.ops import where, zero
 from ..math.vec3 import add, add_scaled, column, dot, get3, get9, mul_mat_vec, norm, scale
 from ..types import ObjType, Projection, RayDataField
 from .camera import focal_length, has_lens, in_pixels
+from .reading import put_number, put_vector
 
 SITE, PERSPECTIVE = int(ObjType.SITE), int(Projection.PERSPECTIVE)
 DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (1 << field for field in RayDataField)
@@ -35,25 +36,6 @@ def pixel_ray(m, d, c, row, col):
         return origin, scale(v, 1.0 / norm(v))
     half = 0.5 * m.cam_fovy[c]
     return add(origin, mul_mat_vec(axes, (half * x, half * y, 0.0))), scale(column(axes, 2), -1.0)
-
-
-@kernel(scalar=True)
-def put_vector(d, a, wanted, v):
-    """Write a vector from `a` on if it is wanted; the place behind it."""
-    if wanted == 0:
-        return a
-    for k in range(3):
-        d.sensor_fresh[a + k] = v[k]
-    return a + 3
-
-
-@kernel(scalar=True)
-def put_number(d, a, wanted, x):
-    """Write a number at `a` if it is wanted; the place behind it."""
-    if wanted == 0:
-        return a
-    d.sensor_fresh[a] = x
-    return a + 1
 
 
 @kernel(scalar=True)

@@ -7,7 +7,7 @@ from .rangefinder import rangefinder
 RANGEFINDER = int(SensorType.RANGEFINDER)
 
 
-@stage(scalar=True)
+@stage(scalar=True, rare=True)
 def rangefinders(m, d):
     """Compute the rangefinders that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):

@@ -40,6 +40,30 @@ def put_row(m, d, i, field, first):
 
 
 @kernel
+def put_number(d, a, wanted, x):
+    """One of several things that a sensor may report: write a number at `a` if it is wanted; the place behind it."""
+    if wanted == 0:
+        return a
+    d.sensor_fresh[a] = x
+    return a + 1
+
+
+@kernel
+def put_vector(d, a, wanted, v):
+    """Write a vector from `a` on if it is wanted; the place behind it."""
+    if wanted == 0:
+        return a
+    for k in range(3):
+        d.sensor_fresh[a + k] = v[k]
+    return a + 3
+
+
+@kernel
+def already_read(m, d, i):
+    """Rays and contacts are read by stages of their own, which come before."""
+
+
+@kernel
 def cut_off(m, i, field):
     """Keep the numbers of sensor i in a field within its cutoff: on both sides, or from above where they are positive."""
     kind, cutoff = m.sensor_datatype[i], m.sensor_cutoff[i]

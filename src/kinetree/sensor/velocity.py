@@ -1,6 +1,6 @@
 """Sensors of the velocity stage, a kernel for each type. MuJoCo: mj_computeSensorVel.
 
-Reads: cvel, qvel, ten_velocity, actuator_velocity, subtree_linvel, subtree_angmom, poses. Writes: sensor_fresh.
+Reads: cvel, qvel, ten_velocity, actuator_velocity, subtree_linvel, subtree_angmom, efc_vel, poses. Writes: sensor_fresh.
 """
 
 from ..dynamics.objects import object_frame, seen_from, velocity_at
@@ -10,7 +10,8 @@ from ..kernel.dispatch import dispatch
 from ..math.spatial import add_scaled6, angular, linear
 from ..math.vec3 import get3, get9
 from ..types import SensorType, Stage
-from .reading import cut_off, put1, put3, put_row
+from .limit import jointlimitvel, tendonlimitvel
+from .reading import already_read, cut_off, put1, put3, put_row
 
 VEL = int(Stage.VEL)
 
@@ -103,15 +104,18 @@ VELOCITY = {
     SensorType.TENDONVEL: tendonvel,
     SensorType.ACTUATORVEL: actuatorvel,
     SensorType.BALLANGVEL: ballangvel,
+    SensorType.JOINTLIMITVEL: jointlimitvel,
+    SensorType.TENDONLIMITVEL: tendonlimitvel,
     SensorType.FRAMELINVEL: framelinvel,
     SensorType.FRAMEANGVEL: frameangvel,
     SensorType.SUBTREELINVEL: subtreelinvel,
     SensorType.SUBTREEANGMOM: subtreeangmom,
+    SensorType.CONTACT: already_read,
 }
 compute = dispatch(VELOCITY, "m, d, i")
 
 
-@stage
+@stage(rare=True)
 def velocity_readings(m, d):
     """Compute the sensors of the velocity stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorVel."""
     for i in range(m.nsensor):
