@@ -10,7 +10,7 @@ import kinetree as kt
 
 H, LIMIT = 1 / 60, 150.0
 model = kt.load("ball_humanoid").replace(opt_timestep=H)
-model.opt.disableflags = kt.DisableBit.CONSTRAINT | kt.DisableBit.GRAVITY  # floating: the floor comes with contacts
+model.opt.disableflags = kt.DisableBit.CONSTRAINT | kt.DisableBit.GRAVITY  # floating, no floor
 
 
 def swing(t: float) -> np.ndarray:

@@ -188,8 +188,9 @@ def test_bad_controls_warn():
 
 def test_what_is_not_computed_is_said_once():
     model = kt.load("ball_humanoid")
+    model.opt.enableflags = kt.EnableBit.SLEEP
     spd = kt.StablePD(model, 1.0, 1.0)
-    with pytest.warns(kt.SimulationWarning, match="contacts"):
+    with pytest.warns(kt.SimulationWarning, match="sleep"):
         spd.step(kt.Data(model))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -38,13 +38,16 @@ FIELDS = {
         ("smooth", "nv", "mixed", "scratch: passive, applied and actuator force"),
         ("held", "nv", "1", "scratch of limits: 1 where the torque is held at a number, else 0"),
         ("start", "nv", "mixed", "scratch of limits: acceleration from which the next solve sets out"),
-        ("start_torque", "nv", "mixed", "scratch of limits: the torque that this acceleration takes"),
+        ("start_force", "nv", "mixed", "scratch of limits: torque and constraint force that this acceleration takes"),
+        ("end_force", "nv", "mixed", "scratch of limits: those that the last solution takes"),
+        ("inertia", "nv", "mixed", "scratch of constraints: diagonal of M"),
         ("matrix", "ndense ndense", "mixed", "scratch of the dense solver: M with the diagonal added, then its factor"),
     )
 }
-# Integers, the same in all worlds: who solves, how, how often, and what came of it. model_step: h is that of the model.
+# Integers, the same in all worlds: who solves, how, how often, and what came of it. model_step: h is that of the model;
+# constrained: constraints count, as they do in a step.
 CONSTANTS = dict.fromkeys(
-    ("solver", "implicit", "limited", "model_step", "solves", "unsettled", "steps", "unchecked"), "int64"
+    ("solver", "implicit", "limited", "model_step", "solves", "unsettled", "steps", "unchecked", "constrained"), "int64"
 )
 LAYOUT = Layout("stable_pd", FIELDS, CONSTANTS)
 

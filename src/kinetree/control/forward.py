@@ -2,22 +2,32 @@
 
 `evaluate` leaves out what torque and acceleration do not need. `step_once` is a whole step: forward pass with sensors and
 energy, then semi-implicit Euler.
-Writes: what `kt.forward` writes, but for qLD and qfrc_smooth, and with maba M (unless the kinetic energy asks for it) and
-qfrc_bias: these are not needed, and `data.is_stale` says so.
+Writes: what `kt.forward` writes, but for qLD and qfrc_smooth, and with maba M (unless constraints or the kinetic energy ask
+for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 """
 
 from .. import pipeline
+from ..bad_states import (
+    BADQACC,
+    BADQPOS,
+    BADQVEL,
+    LACKS_ROOM,
+    any_new_warning,
+    begin_pass,
+    lacked_room,
+    must_reset,
+    remember_warnings,
+)
 from ..dynamics.applied import add_applied_wrenches
 from ..integrator.advance import advance
 from ..kernel import kernel
-from ..stepping import BADQACC, BADQPOS, BADQVEL, any_new_warning, must_reset, remember_warnings
 from ..types import EnableBit, SensorType
 from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
 from .solvers import MABA
 
 DOUBTFUL = -1  # the target must be checked first
-ENERGY, E_KINETIC = int(EnableBit.ENERGY), int(SensorType.E_KINETIC)
+ENERGY, DIAGEXACT, E_KINETIC = int(EnableBit.ENERGY), int(EnableBit.DIAGEXACT), int(SensorType.E_KINETIC)
 
 
 @kernel
@@ -60,15 +70,16 @@ def evaluate(m, d, a):
         pipeline.make_m(m, d)
     smooth_velocity(m, d, a)
     pipeline.fwd_actuation(m, d)
+    a.constrained = 0
     respond(m, d, a)
     forget_diagonal(m, d)
     return 0
 
 
 @kernel
-def needs_inertia(m, a):
-    """Whether a step needs M: for the solver, or for the kinetic energy."""
-    if a.solver != MABA or m.opt_enableflags & ENERGY != 0:
+def needs_inertia(m, d, a):
+    """Whether a step needs M: for the solver, for constraints, or for the kinetic energy."""
+    if a.solver != MABA or d.nefc[0] > 0 or m.opt_enableflags & ENERGY != 0:
         return True
     for i in range(m.nsensor):
         if m.sensor_type[i] == E_KINETIC:
@@ -78,14 +89,12 @@ def needs_inertia(m, a):
 
 @kernel
 def accelerate(m, d, a):
-    """Accelerations under the controller, from the forces that the velocity stage and actuation left.
-
-    Constraints see M with aba_diagonal added, which stays until they are solved.
-    """
+    """Accelerations under the controller and constraints, from the forces that the velocity stage and actuation left."""
     respond(m, d, a)
-    for i in range(m.nv):
-        d.qacc_smooth[i] = a.acceleration[i]
-    pipeline.fwd_constraint(m, d)
+    if d.nefc[0] == 0:
+        for i in range(m.nv):
+            d.qacc_smooth[i] = a.acceleration[i]
+        pipeline.fwd_constraint(m, d)
     forget_diagonal(m, d)
     return 0
 
@@ -99,17 +108,24 @@ def forward(m, d, a):
     pipeline.camlight(m, d)
     pipeline.tendon(m, d)
     pipeline.tendon_path(m, d)
-    if needs_inertia(m, a):
+    pipeline.collision(m, d)
+    pipeline.make_constraint(m, d)
+    if needs_inertia(m, d, a):
         pipeline.make_m(m, d)
+    if m.opt_enableflags & DIAGEXACT and d.nefc[0] > 0:
+        pipeline.factor_m(m, d)
+        pipeline.exact_diagonal(m, d)
     pipeline.transmission(m, d)
     pipeline.sensor_pos(m, d)
     pipeline.energy_after_position(m, d)
     d.flg_subtreevel[0] = False
     d.flg_energyvel[0] = False
     smooth_velocity(m, d, a)
+    pipeline.reference_constraint(m, d)
     pipeline.sensor_vel(m, d)
     pipeline.energy_after_velocity(m, d)
     pipeline.fwd_actuation(m, d)
+    a.constrained = 1
     accelerate(m, d, a)
     d.flg_rnepost[0] = False
     pipeline.sensor_acc(m, d)
@@ -124,9 +140,9 @@ def move_on(m, d, a):
 
 @kernel
 def step_once(m, d, a):
-    """One step without a look at bad states: what a step is on lanes."""
+    """One step without a look at bad states: what a step is on lanes. LACKS_ROOM if it must be made again, with more room."""
     forward(m, d, a)
-    return move_on(m, d, a)
+    return LACKS_ROOM if d.overflow[0] != 0 else move_on(m, d, a)
 
 
 @kernel(scalar=True)
@@ -135,7 +151,6 @@ def run_evaluate(m, d, a):
     if is_doubtful(m, a):
         return DOUBTFUL
     remember_warnings(d)
-    a.unsettled = 0
     evaluate(m, d, a)
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
 
@@ -152,9 +167,8 @@ def run_force(m, d, a):
 @kernel(scalar=True)
 def run_accelerate(m, d, a):
     """The controller's part of a forward pass whose stages run from Python."""
-    a.unsettled = 0
     accelerate(m, d, a)
-    return 1 if a.unsettled > 0 else 0
+    return LACKS_ROOM if d.overflow[0] != 0 else 1 if a.unsettled > 0 else 0
 
 
 @kernel(scalar=True)
@@ -168,12 +182,15 @@ def run_steps(m, d, a):
         return DOUBTFUL
     remember_warnings(d)
     d.steps_left[0] = 0
-    a.unsettled = 0
     for k in range(a.steps):
         if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
             d.steps_left[0] = a.steps - k
             return 1
+        begin_pass(d)
         forward(m, d, a)
+        if lacked_room(d):
+            d.steps_left[0] = a.steps - k
+            return LACKS_ROOM
         if (k > 0 or a.unchecked == 0) and must_reset(m, d, d.qacc, m.nv, BADQACC):
             d.steps_left[0] = k - a.steps
             return 1

@@ -9,11 +9,14 @@ held there and adds nothing to the diagonal; the system is then linear, and it i
 with its solution. There is one such set: the equation is the gradient of a convex function of qacc, piecewise quadratic, and
 each solve is a step of Newton's method on it. A step that passes the minimum on its way ends there, and so the steps come to an
 end (Sun 1997, On piecewise quadratic Newton and trust region problems). Three solves are typical.
-Writes: torque, acceleration; aba_qacc. Scratch: held, start, start_torque; aba_force, aba_diagonal.
+In a step constraints push as well. Their cost is convex too and is minimised as it is in each solve, so all of this holds: the
+limits are those of the acceleration that constraints leave.
+Writes: torque, acceleration; aba_qacc. Scratch: held, start, start_force, end_force; aba_force, aba_diagonal.
 """
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, happens, maximum, minimum, needs, where, zero
+from .constrained import constrain, constraint_force, has_rows, set_constraint_force
 from .solvers import solve
 
 ROUNDING = 1e-12  # a torque beyond its limit by this share of what it was computed from counts as at the limit
@@ -46,6 +49,8 @@ def solve_with_held(m, d, a):
         d.aba_diagonal[i] = where(held, 0.0, a.diagonal[i])
         d.aba_force[i] = a.smooth[i] + where(held, a.torque[i], a.force[i])
     solve(m, d, a)
+    if has_rows(d, a):
+        constrain(m, d, a)
 
 
 @kernel
@@ -75,11 +80,13 @@ def slope(m, d, a, share):
 
     The force that an acceleration takes is linear along the way, and known at both ends: M is not needed.
     """
+    set_constraint_force(m, d, a, share)
     total = zero(d.time[0])
     for i in range(m.nv):
         way = d.aba_qacc[i] - a.start[i]
-        torque = a.start_torque[i] + share * (taken(d, a, i) - a.start_torque[i])
-        total += way * (torque - clamped(a, i, asked(a, i, a.start[i] + share * way)))
+        force = a.start_force[i] + share * (a.end_force[i] - a.start_force[i])
+        applied = clamped(a, i, asked(a, i, a.start[i] + share * way)) + constraint_force(d, a, i)
+        total += way * (force - applied)
     return total
 
 
@@ -109,12 +116,14 @@ def take_as_given(m, a, wrong):
 @kernel
 def set_start(m, d, a, count):
     """Where the next solve sets out: at the first solution, then on the way to the last one."""
+    for i in range(m.nv):
+        a.end_force[i] = taken(d, a, i) + constraint_force(d, a, i)
     share = share_of_way(m, d, a) if count > 1 else 1.0 + zero(d.time[0])
     for i in range(m.nv):
         if count == 1:
-            a.start_torque[i], a.start[i] = taken(d, a, i), d.aba_qacc[i]
+            a.start_force[i], a.start[i] = a.end_force[i], d.aba_qacc[i]
         else:
-            a.start_torque[i] += share * (taken(d, a, i) - a.start_torque[i])
+            a.start_force[i] += share * (a.end_force[i] - a.start_force[i])
             a.start[i] += share * (d.aba_qacc[i] - a.start[i])
 
 
@@ -124,7 +133,7 @@ def must_go_on(m, d, a, count):
 
     When there have been too many, torques within limits are taken as given, and one more solve ends it.
     """
-    if count > a.solves:
+    if count > a.solves or d.overflow[0] != 0:
         return False
     wrong = disagreement(m, d, a) > 0.0
     if not needs(wrong):

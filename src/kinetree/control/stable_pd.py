@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import stepping
+from .. import pipeline, stepping
 from ..data import Data
 from ..data_fields import STATE_FIELDS
 from ..dynamics.aba import check_aba
@@ -29,6 +29,8 @@ from .forward import DOUBTFUL, move_on, run_accelerate, run_evaluate, run_force,
 from .solvers import SOLVERS
 
 MODES = ("spd", "implicit")
+# What torques need of the position stage: no contacts.
+FREE_POSITION = (pipeline.kinematics, pipeline.com_pos, pipeline.tendon, pipeline.make_m, pipeline.transmission)
 MAX_SOLVES = 100  # three are typical; of 900 random systems with gains over seven decades the worst took 49
 
 
@@ -230,10 +232,16 @@ class StablePD:
         target[:] = gains.target_configuration(self._model, target, self._quats)
 
     def _run(self, kernel: Any, data: Data) -> int:
-        """Run a kernel; when it has doubts about the target, after a closer look."""
+        """Run a kernel; when it has doubts about the target, after a closer look, and with more room if that is lacking."""
+        self._arrays["unsettled"] = 0
         status = run(kernel, self._model, data, self._arrays)
         if status == DOUBTFUL:
             self._check_target()
+            status = run(kernel, self._model, data, self._arrays)
+        while status == stepping.LACKS_ROOM:
+            left = stepping._make_room(self._model, data)
+            if left < self._arrays["steps"]:
+                self._arrays["steps"], self._arrays["unchecked"] = left, 0
             status = run(kernel, self._model, data, self._arrays)
         return status
 
@@ -245,7 +253,7 @@ class StablePD:
             self._state = state_bytes(self._work)
         self._work._buffer[self._state] = data._buffer[self._state]
         if self._model.callbacks.any:
-            self._forward_with_callbacks(self._work, skip_sensors=True)
+            self._forward_with_callbacks(self._work, evaluating=True)
         elif self._run(run_evaluate, self._work):
             stepping._report(self._model, self._work)
             self._warn(self._work)
@@ -266,16 +274,22 @@ class StablePD:
 
     # with callbacks: stages run one by one from Python
 
-    def _forward_with_callbacks(self, data: Data, skip_sensors: bool = False) -> None:
+    def _forward_with_callbacks(self, data: Data, evaluating: bool = False) -> None:
+        """A forward pass; to evaluate torques, without constraints and sensors: such data never has contacts."""
         model = self._model
+        self._arrays["constrained"] = not evaluating
         stepping._remember(data)
-        stepping._forward_position(model, data, skip_sensors)
-        stepping._forward_velocity(model, data, skip_sensors)
+        if evaluating:
+            for stage in FREE_POSITION:
+                stage(model, data)
+        else:
+            stepping._forward_position(model, data)
+        stepping._forward_velocity(model, data, evaluating)
         if model.callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
             stepping._call("control", model.callbacks.control, model, data)
         stepping._actuate(model, data)
-        unsettled = run(run_accelerate, model, data, self._arrays)
-        stepping._sense(model, data, Stage.ACC, skip_sensors)
+        unsettled = self._run(run_accelerate, data)
+        stepping._sense(model, data, Stage.ACC, evaluating)
         stepping._report(model, data)
         if unsettled:
             self._warn(data)

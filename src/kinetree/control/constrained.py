@@ -1,0 +1,71 @@
+"""Constraints under stable PD: their solve on M with the controller's diagonal added, so that contacts see its inertia.
+
+MuJoCo has nothing like it: there a controller is a given force to the solver, whatever its gains. The rows themselves, their
+softness among them, are those of the model.
+Reads: the rows, M, aba_diagonal, aba_qacc. Writes: aba_qacc, qacc, qacc_smooth, qfrc_constraint and what the solver writes.
+Scratch: qLD, qLDiagInv, qfrc_smooth (all of the changed inertia), inertia.
+"""
+
+from .. import pipeline
+from ..constraint.jacobian_product import add_J_transpose
+from ..dynamics.factor import factor_in_place, multiply
+from ..kernel import kernel
+from ..kernel.ops import zero
+from ..solver.cost import update_rows
+from ..solver.primal import residuals
+
+
+@kernel
+def has_rows(d, a):
+    """Whether constraints are to be considered, and some hold."""
+    return a.constrained != 0 and d.nefc[0] > 0
+
+
+@kernel
+def change_inertia(m, d, a):
+    """Add the controller's diagonal to M, and factor it; what the diagonal of M was is kept."""
+    for i in range(m.nv):
+        at = m.M_rowadr[i] + m.M_rownnz[i] - 1
+        a.inertia[i] = d.M[at]
+        d.M[at] += d.aba_diagonal[i]
+    for at in range(m.nC):
+        d.qLD[at] = d.M[at]
+    factor_in_place(m, d.qLD, d.qLDiagInv)
+
+
+@kernel
+def restore_inertia(m, d, a):
+    """M as it was."""
+    for i in range(m.nv):
+        d.M[m.M_rowadr[i] + m.M_rownnz[i] - 1] = a.inertia[i]
+
+
+@kernel
+def constrain(m, d, a):
+    """Take the acceleration aba_qacc to what constraints make of it."""
+    change_inertia(m, d, a)
+    for i in range(m.nv):
+        d.qacc_smooth[i] = d.aba_qacc[i]
+    multiply(m, d.M, d.qacc_smooth, d.qfrc_smooth)
+    pipeline.fwd_constraint(m, d)
+    restore_inertia(m, d, a)
+    for i in range(m.nv):
+        d.aba_qacc[i] = d.qacc[i]
+
+
+@kernel
+def constraint_force(d, a, i):
+    """The force of constraints on dof i, as computed last."""
+    return d.qfrc_constraint[i] if has_rows(d, a) else zero(d.time[0])
+
+
+@kernel
+def set_constraint_force(m, d, a, share):
+    """The forces of constraints where a share of the way from the start to the last solution is done."""
+    if has_rows(d, a):
+        for i in range(m.nv):
+            d.qacc[i] = a.start[i] + share * (d.aba_qacc[i] - a.start[i])
+            d.qfrc_constraint[i] = 0.0
+        residuals(m, d, d.qacc)
+        update_rows(m, d, False)
+        add_J_transpose(m, d, d.efc_force, d.qfrc_constraint)
