@@ -14,6 +14,7 @@ JOINTS = ("free", "ball", "slide", "hinge")
 DOFS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 MAX_DOFS = 6
 GEOMS = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3}
+HARD = ("ellipsoid", "cylinder")  # these do not collide: most pairs with them have no closed form
 CAMERA_MODES = ("fixed", "track", "trackcom", "targetbody", "targetbodycom")
 
 
@@ -36,6 +37,25 @@ def random_tree(seed: int, nbody: int = 10, joints: Sequence[str] = JOINTS, mass
         f'<mujoco model="tree{seed}"><compiler angle="radian"/><worldbody>\n'
         f'{_camera("world", nbody, rng)}<site name="world" {_pose(rng)}/>\n{bodies}</worldbody></mujoco>\n'
     )
+
+
+def standing_tree(seed: int, nbody: int = 8, solver: str = "Newton", cone: str = "pyramidal") -> str:
+    """A random forest over a floor, with every kind of constraint: its parts touch the floor and each other, joints have limits
+    and friction, and a body of the middle hangs on the world.
+
+    Joints have armature and damping: without any, light links spin so fast that rounding decides where they end.
+    """
+    rng = np.random.default_rng(seed)
+    condim = (1, 3, 4, 6)[seed % 4]
+    head = (
+        f'<option solver="{solver}" cone="{cone}" impratio="{rng.uniform(1, 3):.2f}"/><default>'
+        f'<joint armature="0.05" damping="0.2" frictionloss="{rng.uniform(0, 0.1):.3f}"/>'
+        f'<geom condim="{condim}" friction="{rng.uniform(0.2, 1.2):.2f} 0.02 0.01" margin="{0.01 * (seed % 2)}"/></default>'
+        '<worldbody><geom name="floor" type="plane" size="5 5 0.1" pos="0 0 -0.6"/>'
+    )
+    connect = f'<equality><connect body1="b{1 + nbody // 2}" anchor="{_vector(rng, 0.1)}"/></equality>'
+    tree = random_tree(seed, nbody).replace("<worldbody>", head, 1)
+    return tree.replace("</mujoco>", f"{connect}</mujoco>")
 
 
 def _body(
@@ -110,7 +130,8 @@ def _geom(rng: np.random.Generator, mass: str | None = None) -> str:
     kind = str(rng.choice(list(GEOMS)))
     size = _join(rng.uniform(0.02, 0.15, size=GEOMS[kind]))
     weight = f' mass="{mass}"' if mass is not None else ""
-    return f'<geom type="{kind}" size="{size}" {_pose(rng)}{weight}/>'
+    bits = ' contype="0" conaffinity="0"' if kind in HARD else ""
+    return f'<geom type="{kind}" size="{size}" {_pose(rng)}{weight}{bits}/>'
 
 
 def _camera(name: str, nbody: int, rng: np.random.Generator, forbidden: int = 0) -> str:

@@ -10,8 +10,9 @@ import mujoco
 
 import kinetree as kt
 
-from .compare import Report, check, quiet
+from .compare import FieldResult, Report, check, quiet
 from .layers import LAYERS, STEPS, Layer
+from .spread import HAIR
 
 HEADER = """# Conformance with MuJoCo {version}
 
@@ -23,10 +24,24 @@ poses, past controls, yielded springs) and compared field by field. The error of
 max |ours - theirs| / max(1, max |theirs|); the table gives the worst field of each layer. Fields that MuJoCo takes at another
 reference point are converted first.
 
-Constraints, which kinetree does not compute yet, are off on both sides, and all trees are awake. Sensors that need
-constraints, contacts or distances between geoms are taken out of the models first. A trajectory is
-the state after {steps} steps, from a tenth of the random velocities, with the model's own integrator.
+A trajectory is the state after {steps} steps with the model's own integrator. All trees are awake. Sensors of kinds that
+kinetree does not have yet are taken out of the models first, and pairs of geoms that it cannot collide yet do not collide, on
+both sides.
+
+The layers of the first table are without constraints, which are off on both sides; the trajectory starts from a tenth of the
+random velocities. Those of the second table are in states of their own: of some random states, with what moves freely lowered
+onto the floor, the one with most contacts is let go in MuJoCo for a while, then some joints are put beyond their limits,
+equalities are switched on, and velocities are added. Both solvers go on until nothing improves (tolerance 1e-15), on all
+islands at once. Rows are judged each by its own size, not by the largest number of the field.
 """
+
+HELD = """Contacts and rows are MuJoCo's numbers of them in each state. A dash means that there was nothing to compare: that is
+no agreement. The last layer has states of its own, nearer to rest, with other numbers."""
+
+UNDECIDED = """Here the two differ, but so does MuJoCo from itself if positions and velocities start {hair:.0e} away: surfaces
+that are exactly tangent, which touch or not by the last digit, and motions that are chaotic. The worst field of each layer:"""
+
+COUNTED = ("contact geometry", "constraint rows")  # the layers that count contacts and rows
 
 
 @dataclass(frozen=True)
@@ -66,17 +81,30 @@ def markdown(
     outcomes, layers, unloadable = list(outcomes), list(layers), list(unloadable)
     compared = [outcome for outcome in outcomes if outcome.report is not None]
     refused = [outcome for outcome in outcomes if outcome.report is None]
-    agreeing = sum(outcome.ok for outcome in compared)
+    unsure = sum(outcome.ok and bool(outcome.report.undecided()) for outcome in compared if outcome.report)
+    agreeing = sum(outcome.ok for outcome in compared) - unsure
     lines = [HEADER.format(version=mujoco.__version__, states=states, seed=seed, steps=STEPS)]
-    lines += [f"{agreeing} of {len(compared)} compared models agree in every layer; {len(refused)} are refused.", ""]
-    lines += ["## Layers", "", "| layer | tolerance | fields |", "|---|---|---|"]
-    lines += [f"| {x.name} | {x.tolerance:.0e} | {' '.join(field.name for field in x.fields)} |" for x in layers]
-    lines += ["", "## Models", "", "| model | " + " | ".join(layer.name for layer in layers) + " | worst field |"]
-    lines += ["|---" * (len(layers) + 2) + "|"]
-    lines += [_row(outcome.name, outcome.report, layers) for outcome in compared if outcome.report is not None]
+    lines += [
+        f"{agreeing} of {len(compared)} compared models agree in every layer that has something to compare; {unsure} more "
+        f"do but for what is undecided (see below); {len(compared) - agreeing - unsure} differ; {len(refused)} are refused.",
+        "",
+    ]
+    lines += ["## Layers", "", "| layer | tolerance | models with something to compare | fields |", "|---|---|---|---|"]
+    lines += [
+        f"| {x.name} | {x.tolerance:.0e} | {_compared(x.name, compared)} | {' '.join(field.name for field in x.fields)} |"
+        for x in layers
+    ]
+    free = [layer for layer in layers if layer.count is None]
+    held = [layer for layer in layers if layer.count is not None]
+    lines += ["", "## Models", "", *_table(compared, free, "")]
+    if held:
+        lines += ["", "## Models in contact", "", HELD, "", *_table(compared, held, "contacts | rows | ")]
     failures = [str(failure) for outcome in compared if outcome.report for failure in outcome.report.failures()]
     if failures:
         lines += ["", "## Differences", "", *(f"* {failure}" for failure in failures)]
+    undecided = [result for outcome in compared if outcome.report for result in _undecided(outcome.report)]
+    if undecided:
+        lines += ["", "## Undecided", "", UNDECIDED.format(hair=HAIR), "", *(f"* {str(r).strip()}" for r in undecided)]
     lines += ["", "## Refused", ""]
     lines += [f"* `{outcome.name}`: {outcome.refused}" for outcome in refused] or ["Nothing."]
     if unloadable:
@@ -85,9 +113,40 @@ def markdown(
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, report: Report, layers: list[Layer]) -> str:
-    worst = {layer.name: report.worst(layer.name) for layer in layers}
-    cells = [f"{r.error:.1e}" if r.ok else f"**{r.error:.1e}**" for r in worst.values()]
+def _undecided(report: Report) -> list[FieldResult]:
+    """The worst field of each layer that is undecided."""
+    return [worst for layer in report.layers() if (worst := report.worst(layer)).undecided]
+
+
+def _compared(layer: str, outcomes: list[Outcome]) -> int:
+    """How many models had anything to compare in a layer."""
+    return sum(layer in report.layers() and not report.empty(layer) for o in outcomes if (report := o.report))
+
+
+def _table(outcomes: list[Outcome], layers: list[Layer], counts: str) -> list[str]:
+    """Model x layer. counts: headings of the columns with numbers of contacts and rows, if there are any."""
+    head = f"| model | {counts}" + " | ".join(layer.name for layer in layers) + " | worst field |"
+    lines = [head, "|---" * (head.count("|") - 1) + "|"]
+    return lines + [_row(o.name, o.report, layers, bool(counts)) for o in outcomes if o.report is not None]
+
+
+def _row(name: str, report: Report, layers: list[Layer], counts: bool) -> str:
+    full = [layer.name for layer in layers if not report.empty(layer.name)]
+    worst = {layer: report.worst(layer) for layer in full}
+    cells = [_cell(worst.get(layer.name)) for layer in layers]
     # Relative to its tolerance: layers with loose tolerances must not hide the others.
-    field = max(worst.values(), key=lambda result: result.error / result.tolerance)
-    return f"| {name} | " + " | ".join(cells) + f" | {field.field} |"
+    ranked = sorted(worst.values(), key=lambda result: (result.rank[:2], result.error / result.tolerance))
+    field = ranked[-1].field if ranked else "-"
+    numbers = "".join(f"{_numbers(report.counts.get(layer, ()))} | " for layer in COUNTED) if counts else ""
+    return f"| {name} | {numbers}" + " | ".join(cells) + f" | {field} |"
+
+
+def _cell(result: FieldResult | None) -> str:
+    if result is None:
+        return "-"
+    text = f"{result.error:.1e}"
+    return text if result.ok else f"undecided ({text})" if result.undecided else f"**{text}**"
+
+
+def _numbers(counts: tuple[int, ...]) -> str:
+    return " ".join(map(str, counts)) if any(counts) else "-"

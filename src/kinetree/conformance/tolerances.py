@@ -41,6 +41,9 @@ CONSTRAINT_ROWS = 1e-8
 SOLVED = 1e-6
 """Two optimisers stop near the same minimum; the cost is flat there, so its argument is known to half the digits."""
 
+INVERSE_CONTACT = 1e-8
+"""Forces of rows at a given acceleration: the error of rows, with no solver between."""
+
 SENSOR = 1e-8
 """The loosest of what a sensor reads when it reads no constraint force."""
 
@@ -52,7 +55,8 @@ TRAJECTORY_SMOOTH = 1e-8
 of the random velocities, under forces that give accelerations of order one (`states.gentle_state`)."""
 
 TRAJECTORY_CONTACT = 1e-4
-"""Contacts that open and close a step earlier or later separate two runs much faster."""
+"""Contacts that open and close a step earlier or later separate two runs much faster. A motion that is chaotic even so is told
+from a wrong one by MuJoCo's own motion from a start a hair away (`spread`)."""
 
 MACHINES = {"float64": 1e-13, "float32": 2e-5}
 """The same kernel on another machine: fused multiply-adds may fall differently, and single precision has seven digits,

@@ -1,0 +1,198 @@
+"""The layers in which constraints act: contacts, their rows, what the solver makes of them, and motions among them.
+
+What is set alike on both sides, because it is no question of right or wrong:
+ * MuJoCo may split the constraints into islands and solve one after the other. The optimum is the same, but each island
+   stops by itself, so islands are off.
+ * A solver stops when it has come close enough, and two that round differently stop at different distances. The tolerance is
+   so small here that both go on until nothing improves.
+ * All trees are awake, and noslip iterations, if the model has any, are as many as the model says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import mujoco
+import numpy as np
+
+import kinetree as kt
+
+from ..efc import dense_jacobian
+from ..types import Solver
+from . import convert, tolerances
+from .layer import Field, Getter, Layer, converted, plain, sequence
+from .smooth import actuator_moment, oracle_steps, set_acceleration, steps, tree_forces, unlimited_servos
+from .touching import resting_state, touching_state
+
+TIGHT = 1e-15
+"""Solver tolerance at which nothing improves any more."""
+ITERATIONS = {Solver.NEWTON: 100, Solver.CG: 1000, Solver.PGS: 3000}
+"""Enough of them, by solver."""
+LINE_SEARCH = 100
+CHANGED = (
+    "tolerance", "ls_tolerance", "noslip_tolerance", "iterations", "ls_iterations", "disableflags", "enableflags",
+)  # fmt: skip
+
+CONTACT = (
+    "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion", "surfacevel",
+    "dim", "geom", "exclude",
+)  # fmt: skip
+ROWS = (
+    "efc_type", "efc_id", "efc_pos", "efc_margin", "efc_frictionloss", "efc_diagA", "efc_KBIP", "efc_D", "efc_R", "efc_vel",
+    "efc_aref",
+)  # fmt: skip
+
+
+# how fields are read
+
+
+def contact_fields(*names: str) -> tuple[Field, ...]:
+    """Members of contacts, one row for each contact."""
+
+    def getter(name: str) -> Getter:
+        return lambda _model, data: getattr(data.contact, name)
+
+    return tuple(Field(f"contact.{name}", getter(name), getter(name)) for name in names)
+
+
+def counts(*names: str) -> tuple[Field, ...]:
+    """Numbers of contacts or rows."""
+
+    def getter(name: str) -> Getter:
+        return lambda _model, data: np.array([getattr(data, name)])
+
+    return tuple(Field(name, getter(name), getter(name)) for name in names)
+
+
+def our_jacobian(model: Any, data: Any) -> np.ndarray:
+    """Our constraint Jacobian as a matrix (nefc, nv), whether it is shown dense or sparse."""
+    return dense_jacobian(data._arrays, model.nv)
+
+
+def oracle_jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """MuJoCo's, which is stored dense or sparse as the model wants."""
+    out = np.zeros((data.nefc, model.nv))
+    if not mujoco.mj_isSparse(model):
+        out[...] = data.efc_J[: data.nefc * model.nv].reshape(out.shape)
+        return out
+    for row, (first, count) in enumerate(zip(data.efc_J_rowadr, data.efc_J_rownnz, strict=True)):
+        out[row, data.efc_J_colind[first : first + count]] = data.efc_J[first : first + count]
+    return out
+
+
+# how fields are filled
+
+
+@contextmanager
+def tight(model: Any) -> Iterator[None]:
+    """The model with a solver that goes on until nothing improves, on all islands at once; continuous inverse dynamics."""
+    opt = model.opt
+    kept = {name: getattr(opt, name) for name in CHANGED}
+    opt.tolerance = opt.ls_tolerance = opt.noslip_tolerance = TIGHT
+    opt.iterations, opt.ls_iterations = ITERATIONS[Solver(int(opt.solver))], LINE_SEARCH
+    opt.disableflags = int(opt.disableflags) | int(kt.DisableBit.ISLAND)
+    opt.enableflags = int(opt.enableflags) & ~int(kt.EnableBit.INVDISCRETE)
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(opt, name, value)
+
+
+@contextmanager
+def tight_motion(model: Any) -> Iterator[None]:
+    """The same for a motion: without sensors, and orientation servos of unlimited torque (see `smooth_motion`)."""
+    disabled = int(model.opt.disableflags)
+    model.opt.disableflags = disabled | int(kt.DisableBit.SENSOR)
+    try:
+        with tight(model), unlimited_servos(model):
+            yield
+    finally:
+        model.opt.disableflags = disabled
+
+
+def contacts(_model: mujoco.MjModel, data: mujoco.MjData) -> int:
+    """Contacts that MuJoCo has."""
+    return int(data.ncon)
+
+
+def rows(_model: mujoco.MjModel, data: mujoco.MjData) -> int:
+    """Constraint rows that MuJoCo has."""
+    return int(data.nefc)
+
+
+CONTACT_LAYERS: tuple[Layer, ...] = (
+    Layer(
+        "contact geometry",
+        tolerances.CONTACT_CLOSED_FORM,
+        kt.fwd_position,
+        mujoco.mj_fwdPosition,
+        (*counts("ncon"), *contact_fields(*CONTACT)),
+        prepare=touching_state,
+        count=contacts,
+        jumps=True,
+    ),
+    Layer(
+        "constraint rows",
+        tolerances.CONSTRAINT_ROWS,
+        kt.fwd_velocity,
+        mujoco.mj_fwdVelocity,
+        (
+            *counts("nefc", "ne", "nf", "nl"),
+            Field("efc_J", our_jacobian, oracle_jacobian),
+            *plain(*ROWS, each=True),
+            *contact_fields("mu", "efc_address"),
+            Field("actuator_moment", actuator_moment, actuator_moment),
+            *plain("qfrc_adhesion"),
+        ),
+        count=rows,
+        jumps=True,
+    ),
+    Layer(
+        "solved",
+        tolerances.SOLVED,
+        kt.forward,
+        mujoco.mj_forward,
+        plain("qacc", "qfrc_constraint", "efc_force"),
+        setting=tight,
+        count=rows,
+        jumps=True,
+    ),
+    Layer(
+        "sensors in contact",
+        tolerances.SENSOR_CONSTRAINT,
+        kt.rne_post_constraint,
+        mujoco.mj_rnePostConstraint,
+        (
+            *converted(convert.body_motion, "cacc"),
+            *converted(convert.body_force, "cfrc_ext"),
+            Field("cfrc_int", tree_forces, lambda model, data: tree_forces(model, data, convert.body_force)),
+            *plain("sensordata"),
+        ),
+        count=rows,
+        jumps=True,
+    ),
+    Layer(
+        "inverse in contact",
+        tolerances.INVERSE_CONTACT,
+        sequence(set_acceleration, kt.inverse),
+        sequence(set_acceleration, mujoco.mj_inverse),
+        plain("qfrc_inverse", "qfrc_constraint", "efc_force", "efc_state"),
+        setting=tight,
+        count=rows,
+        jumps=True,
+    ),
+    Layer(
+        "trajectory in contact",
+        tolerances.TRAJECTORY_CONTACT,
+        steps,
+        oracle_steps,
+        plain("time", "qpos", "qvel", "act"),
+        setting=tight_motion,
+        prepare=resting_state,
+        count=rows,
+        jumps=True,
+    ),
+)  # fmt: skip
