@@ -174,7 +174,7 @@ def measure_lanes(report: Report, label: str, source: Any, strength: float, seco
         ], rounds)  # fmt: skip
         ratio = report.ratio(f"{one} / {LANES} lanes", one, side)
         if stage in promised:
-            what = f"{label}, {promised[stage]} on 8 lanes, times faster per world than floats"
+            what = f"{label}: {promised[stage]} on 8 lanes, times faster per world than floats"
             report.targets.append(Target(what, ratio, ">=", 3.0))
     report.notes.append(f"{label}: rows {counts['nefc']}, together on lanes {counts['together']['nefc']}; iterations "
                         f"{counts['niter']}, together {counts['together']['solver_niter']}")  # fmt: skip
