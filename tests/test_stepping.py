@@ -320,6 +320,15 @@ def test_a_model_that_sleeps_says_once_what_is_ignored():
             function(other, kt.Data(other))
 
 
+def test_a_flag_that_is_set_later_is_told_of_too():
+    model = kt.load("humanoid")
+    data = kt.Data(model)
+    kt.step(model, data)
+    model.opt.enableflags = kt.EnableBit.SLEEP
+    with pytest.warns(kt.SimulationWarning, match="ignores sleep"):
+        kt.step(model, data)
+
+
 def test_a_model_with_constraints_does_not_warn():
     model = kt.load("humanoid")
     with warnings.catch_warnings():

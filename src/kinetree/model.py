@@ -94,6 +94,8 @@ class Parameters:
         else:
             check_option(name, a.item(), where)
             self._model._set_constant(key, a.item())
+            if name == "enableflags":
+                self._model.__dict__.pop("_ready", None)  # what is not computed may be other things now
 
     def __dir__(self) -> list[str]:
         return sorted(self._declared)

@@ -73,7 +73,7 @@ def simulate(model: Model, data: Data, seconds: float) -> Recording:
     timestep = model.opt.timestep
     total, chunk = max(1, round(seconds / timestep)), max(1, round(1 / (FRAME_RATE * timestep)))
     counts = [min(chunk, total - done) for done in range(0, total, chunk)]
-    recorder, spent, steps = Recorder(model, len(counts) + 1), 0.0, 0
+    recorder, each, steps = Recorder(model, len(counts) + 1), [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SimulationWarning)
         with output.status(PREPARING):
@@ -83,13 +83,15 @@ def simulate(model: Model, data: Data, seconds: float) -> Recording:
             for count in progress.track(counts, description="simulating"):
                 begin = perf_counter()
                 step(model, data, count)
-                spent, steps = spent + perf_counter() - begin, steps + count
+                each.append((perf_counter() - begin) / count)
+                steps += count
                 if not np.all(np.isfinite([*data.qpos, *data.qvel])):
                     text = f"the state is not finite any more at time {data.time:g}: the simulation ends here"
                     warnings.warn(text, SimulationWarning, stacklevel=1)
                     break
                 recorder.keep(data)
-    return recorder.recording(steps, spent, dict(Counter(str(warning.message) for warning in caught)))
+    typical = float(np.median(each))  # without what is loaded on the way
+    return recorder.recording(steps, steps * typical, dict(Counter(str(warning.message) for warning in caught)))
 
 
 def play(model: Model, motion: Motion) -> Recording:
