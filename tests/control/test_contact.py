@@ -198,6 +198,7 @@ def test_room_for_contacts_grows_in_a_step():
 def test_steps_on_lanes_in_contact(limit):
     """Eight characters side by side, each with its own gains and pose and so with its own contacts; room grows on the way."""
     model, first, _ = standing("maba", 1e3)
+    model.opt.tolerance, model.opt.iterations = 1e-15, 200
     rng, worlds, controllers = np.random.default_rng(4), [], []
     for k in range(8):
         data = first.copy()
@@ -214,17 +215,18 @@ def test_steps_on_lanes_in_contact(limit):
         arrays["target"][..., lane] = spd.target
     for name in ("limited", "model_step", "implicit", "solver", "solves"):
         arrays[name] = spd._arrays[name]
-    grown = 0
+    grown = held = 0
     for _ in range(30):
         while entry(step_once, lanes.machine)(model.address, lanes.address, arrays.address) == LACKS_ROOM:
             lanes._grow()
             grown += 1
-    assert grown > 0
+        held += int(np.sum(np.abs(arrays["torque"]) == limit))
+    assert grown > 0 and (held > 0) == np.isfinite(limit)
     for lane, (data, spd) in enumerate(zip(worlds, controllers, strict=True)):
         torque = spd.step(data, nstep=30)
-        assert data.ncon > 0 and (limit == np.inf or np.abs(torque).max() == limit or lane > 0)
+        assert data.ncon > 0
         same(lanes.qpos[..., lane], data.qpos, tolerances.SOLVED, f"lane {lane} qpos")
-        same(arrays["torque"][..., lane], torque, 1e-3, f"lane {lane} torque")
+        same(arrays["torque"][..., lane], torque, tolerances.SOLVED, f"lane {lane} torque")
 
 
 def test_callbacks_see_constraints_too():

@@ -10,12 +10,12 @@ the surfaces touch: the first along the normal, the others neutral.
 """
 
 from ..collision.contact import FAR
-from ..dynamics.jacobian import axis_at, last_dof
+from ..dynamics.jacobian import axis_at, branch_size, last_dof
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
 from ..math.vec3 import dot, get3
 from ..types import Cone, Constraint
-from .rows import body_weight, chain_difference, count, describe, has_room, put
+from .rows import body_weight, count, describe, has_room, put
 
 FRICTIONLESS = int(Constraint.CONTACT_FRICTIONLESS)
 PYRAMIDAL, ELLIPTIC = int(Constraint.CONTACT_PYRAMIDAL), int(Constraint.CONTACT_ELLIPTIC)
@@ -161,7 +161,7 @@ def add_contacts(m, d):
         if d.contact_exclude[c] == 0:
             body0, body1 = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
             if body0 != before0 or body1 != before1:  # contacts of the same bodies follow each other
-                before0, before1, n = body0, body1, chain_difference(m, body0, body1)
+                before0, before1, n = body0, body1, branch_size(m, last_dof(m, body0), last_dof(m, body1))
             if n == 0:
                 d.contact_exclude[c] = NO_DOFS
             else:

@@ -118,19 +118,6 @@ def chain_union(m, body0, body1):
 
 
 @kernel
-def chain_difference(m, body0, body1):
-    """How many dofs move one of two bodies against the other: the later dof never carries both."""
-    i, j, n = last_dof(m, body0), last_dof(m, body1), 0
-    while i != j:
-        if j > i:
-            j = m.dof_parentid[j]
-        else:
-            i = m.dof_parentid[i]
-        n += 1
-    return n
-
-
-@kernel
 def body_weight(m, body0, body1, k):
     """Inverse inertia of one body against another at qpos0: in translation (k = 0) or in rotation (k = 1)."""
     return m.body_invweight0[body0, k] + m.body_invweight0[body1, k]

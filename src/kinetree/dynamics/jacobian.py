@@ -35,6 +35,19 @@ def last_dof(m, b):
 
 
 @kernel
+def branch_size(m, i, j):
+    """How many dofs lie above dofs i and j (inclusive, -1 for none) without being above both."""
+    n = 0
+    while i != j:
+        if i > j:
+            i = m.dof_parentid[i]
+        else:
+            j = m.dof_parentid[j]
+        n += 1
+    return n
+
+
+@kernel
 def point3(field):
     """A vector argument."""
     return field[0], field[1], field[2]

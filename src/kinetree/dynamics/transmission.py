@@ -17,7 +17,7 @@ from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_ve
 from ..types import DisableBit, JointType, TrnType
 from .adhesion import IN_GAP
 from .configuration import conjugate, quat_log
-from .jacobian import axis_at, last_dof
+from .jacobian import axis_at, branch_size, last_dof
 
 JOINT, JOINTINPARENT, SLIDERCRANK = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.SLIDERCRANK)
 TENDON, SITE, SO3 = int(TrnType.TENDON), int(TrnType.SITE), int(TrnType.SO3)
@@ -38,19 +38,6 @@ def put(d, at, dof, value):
     """Write one entry."""
     d.moment_colind[at] = dof
     d.actuator_moment[at] = value
-
-
-@kernel
-def branch_size(m, i, j):
-    """How many dofs lie above dofs i and j (inclusive, -1 for none) without being above both."""
-    n = 0
-    while i != j:
-        if i > j:
-            i = m.dof_parentid[i]
-        else:
-            j = m.dof_parentid[j]
-        n += 1
-    return n
 
 
 @kernel
