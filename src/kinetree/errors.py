@@ -32,7 +32,7 @@ class UnknownNameError(KeyError):
 
 
 class SimulationWarning(UserWarning):
-    """A simulation went on although something went wrong numerically or is not computed yet; the message says which."""
+    """A simulation went on although something went wrong numerically or is done otherwise than asked; the message says what."""
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """Bounds of geoms: boxes along the world's axes, balls, and the boxes of the geoms themselves.
 
 MuJoCo: makeAAMM, mj_filterSphere, mj_collideOBB. All are conservative: geoms whose bounds are apart have no contact.
-Reads: geom_xpos, geom_xmat. Writes: geom_box.
+Reads: geom_xpos, geom_xmat.
 """
 
 from ..kernel import kernel
@@ -30,24 +30,23 @@ def half_size(m, d, g, k):
 
 
 @kernel
-def set_box(m, d, g):
-    """The box around geom g and its margin and gap. A plane is everywhere, a geom without contact bits nowhere."""
+def box_of(m, d, g):
+    """The box around geom g and its margin and gap: low, high. A plane is everywhere, a geom without contact bits nowhere."""
+    none = zero(d.geom_xmat[g, 0])
     if m.geom_contype[g] == 0 and m.geom_conaffinity[g] == 0:
-        for k in range(3):
-            d.geom_box[g, k], d.geom_box[g, 3 + k] = EVERYWHERE, -EVERYWHERE
-    elif m.geom_type[g] == PLANE:
-        for k in range(3):
-            d.geom_box[g, k], d.geom_box[g, 3 + k] = -EVERYWHERE, EVERYWHERE
-    else:
-        margin = (0.5 * m.opt_o_margin if overrides(m) else m.geom_margin[g]) + m.geom_gap[g]
-        centre = get3(d.geom_xpos, g)
-        if m.geom_type[g] > CAPSULE:
-            centre = add(centre, mul_mat_vec(get9(d.geom_xmat, g), get3(m.geom_aabb, g)))
-        for k in range(3):
-            x = centre[0] if k == 0 else (centre[1] if k == 1 else centre[2])
-            half = half_size(m, d, g, k)
-            half = half + margin + PAD * (half + absolute(x))
-            d.geom_box[g, k], d.geom_box[g, 3 + k] = x - half, x + half
+        low, high = none + EVERYWHERE, none - EVERYWHERE
+        return low, low, low, high, high, high
+    if m.geom_type[g] == PLANE:
+        low, high = none - EVERYWHERE, none + EVERYWHERE
+        return low, low, low, high, high, high
+    margin = (0.5 * m.opt_o_margin if overrides(m) else m.geom_margin[g]) + m.geom_gap[g]
+    x, y, z = get3(d.geom_xpos, g)
+    if m.geom_type[g] != SPHERE and m.geom_type[g] != CAPSULE:
+        x, y, z = add((x, y, z), mul_mat_vec(get9(d.geom_xmat, g), get3(m.geom_aabb, g)))
+    hx, hy, hz = half_size(m, d, g, 0), half_size(m, d, g, 1), half_size(m, d, g, 2)
+    hx, hy, hz = hx + PAD * (hx + absolute(x)), hy + PAD * (hy + absolute(y)), hz + PAD * (hz + absolute(z))
+    hx, hy, hz = hx + margin, hy + margin, hz + margin
+    return x - hx, y - hy, z - hz, x + hx, y + hy, z + hz
 
 
 @kernel

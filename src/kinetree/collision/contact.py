@@ -10,7 +10,7 @@ from ..kernel.ops import any_, where
 from ..math.vec3 import set3, set9
 from .frame import make_frame
 
-MAXCON, MAXEFC, MAXJ, MAXH, MAXA, MAXPAIR, MAXLINK = 0, 1, 2, 3, 4, 5, 6  # places in `capacity`
+MAXCON, MAXEFC, MAXJ, MAXH, MAXA, MAXPAIR, MAXLINK, MAXHULL, MAXFACE = range(9)  # places in `capacity`
 FAR = 1e10  # distance in a world where the geoms do not touch
 ANY_TANGENT = (0.0, 0.0, 0.0)  # for contacts whose tangents have no natural direction
 

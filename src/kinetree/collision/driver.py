@@ -1,9 +1,8 @@
 """Collision detection: from poses of geoms to contacts.
 
-MuJoCo: mj_collision. `PAIRS` has a kernel for every pair of shapes that MuJoCo treats in closed form; models in which other
-pairs can meet are refused when they are loaded (`io.features`), and in the step that brings them together if bits or flags
-were edited afterwards.
-Reads: geom_xpos, geom_xmat. Writes: ncon and all of contact_* but mu, H and efc_address; unknown_pair.
+MuJoCo: mj_collision. `PAIRS` has a kernel for every pair of shapes that MuJoCo treats in closed form, `convex` for other
+pairs of convex shapes, and `terrain` for height fields. Models with signed distance fields are refused when they are loaded.
+Reads: geom_xpos, geom_xmat. Writes: ncon and all of contact_* but mu, H and efc_address.
 """
 
 from ..kernel import kernel, stage
@@ -15,14 +14,14 @@ from .box_box import box_box
 from .broadphase import candidate_bodies, find_candidates
 from .capsule_box import capsule_box
 from .contact import MAXCON
+from .convex import REACH, convex
 from .filter import bodies_of, by_type, listed
+from .hfield import terrain
 from .parameters import NO_PAIR, reach_of, set_parameters
 from .plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from .plane_mesh import plane_mesh
 from .round import capsule_capsule, sphere_capsule, sphere_cylinder, sphere_sphere
 from .sphere_box import sphere_box
-
-REACH = 31  # place in narrow_work, behind what the pairs keep there
 
 
 @stage(rare=True)
@@ -77,21 +76,27 @@ PAIRS = {
     (GeomType.CAPSULE, GeomType.BOX): staged_capsule_box,
     (GeomType.BOX, GeomType.BOX): staged_box_box,
 }
+CONVEX = (
+    GeomType.SPHERE, GeomType.CAPSULE, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.BOX, GeomType.MESH
+)  # fmt: skip
+PAIRS.update({(GeomType.HFIELD, shape): terrain for shape in CONVEX})
+PAIRS.update({(a, b): convex for a in CONVEX for b in CONVEX if a <= b and (a, b) not in PAIRS})
 SHAPES, HFIELD = 16, int(GeomType.HFIELD)  # more shapes than there are
 OFF = int(DisableBit.CONSTRAINT | DisableBit.CONTACT)
 SLEEP, AWAKE = int(EnableBit.SLEEP), int(SleepState.AWAKE)
 
 
 @kernel
-def touch_unknown(m, d, g0, g1, reach):
-    """Geoms without a kernel: planes and height fields never meet each other, of any others the driver hears."""
-    if m.geom_type[g1] > HFIELD:
-        d.unknown_pair[0] = g0
-        d.unknown_pair[1] = g1
-        d.overflow[0] = 1
+def touch_otherwise(m, d, g0, g1, reach):
+    """Geoms without a closed form: convex ones, or one of them with a height field. Planes and height fields never meet."""
+    if m.geom_type[g0] > HFIELD:
+        convex(m, d, g0, g1, reach)
+    elif m.geom_type[g1] > HFIELD:
+        terrain(m, d, g0, g1, reach)
 
 
-touch = dispatch({SHAPES * a + b: row for (a, b), row in PAIRS.items()}, "m, d, g0, g1, reach", touch_unknown)
+CLOSED_FORMS = {SHAPES * a + b: row for (a, b), row in PAIRS.items() if row is not convex and row is not terrain}
+touch = dispatch(CLOSED_FORMS, "m, d, g0, g1, reach", touch_otherwise)
 
 
 @kernel
@@ -137,7 +142,8 @@ def comes_first(m, d, pair, p):
 def collision(m, d):
     """Find all contacts, ordered by bodies and then by geoms. MuJoCo's mj_collision."""
     d.ncon[0] = 0
-    if m.opt_disableflags & OFF == 0 and m.ngeom > 0:
+    still = m.opt_enableflags & SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
+    if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and not still:
         find_candidates(m, d)
         body, p, explicit = -1, -1, 0
         while body < m.nbody or explicit < m.npair:

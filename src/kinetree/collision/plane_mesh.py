@@ -1,6 +1,6 @@
 """A plane with a mesh: its lowest vertex, and corners of the face there that is most parallel to the plane.
 
-MuJoCo: mjc_PlaneConvex, with the support functions of meshes. The search walks from vertex to vertex, so lanes search one world
+MuJoCo: mjc_PlaneConvex. The search walks from vertex to vertex, so lanes search one world
 at a time; they meet again where contacts are added.
 Scratch: narrow_geom holds both geoms, narrow_work the reach and then, for each corner, its height over the plane and its place.
 """
@@ -9,68 +9,11 @@ from ..kernel import kernel, stage
 from ..kernel.ops import sqrt, zero
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub
 from .contact import ANY_TANGENT, FAR
+from .mesh import COLD, farthest_place, number_in_mesh, vertex
 from .plane import height, point_on_plane, z_axis
 
-FEW = 10  # vertices of a mesh below which all are tried
-STEEP = 0.4  # component of a direction above which its sign chooses the vertex to start from
 CORNERS = 4
 REACH, CORNER = 0, 1  # places in narrow_work
-
-
-@kernel(scalar=True)
-def vertex(m, mesh, v):
-    """Vertex v of a mesh, in the frame of the mesh, from single to double precision."""
-    x, y, z = get3(m.mesh_vert, m.mesh_vertadr[mesh] + v)
-    return 1.0 * x, 1.0 * y, 1.0 * z
-
-
-@kernel(scalar=True)
-def farthest_of_all(m, mesh, direction):
-    """The vertex farthest along a direction, found by trying all of them."""
-    best, farthest = 0, dot(vertex(m, mesh, 0), direction)
-    for v in range(1, m.mesh_vertnum[mesh]):
-        x = dot(vertex(m, mesh, v), direction)
-        if x > farthest:
-            best, farthest = v, x
-    return best
-
-
-@kernel(scalar=True)
-def third(x):
-    """Which third of the grid of directions a component falls into: 0, 1 or 2."""
-    return 2 if x > STEEP else (0 if x < -STEEP else 1)
-
-
-@kernel(scalar=True)
-def farthest_uphill(m, mesh, direction):
-    """The same, found by climbing from vertex to neighbour on the convex hull.
-
-    The hull is a list of integers: the number of its vertices, that of its faces, for each vertex the place of its first
-    neighbour, then its number in the mesh; then the neighbours of all vertices, each list ended by -1.
-    """
-    graph = m.mesh_graphadr[mesh]
-    count = m.mesh_graph[graph]
-    first, number, neighbours = graph + 2, graph + 2 + count, graph + 2 + 2 * count
-    best = m.mesh_extrema[mesh, 9 * third(direction[0]) + 3 * third(direction[1]) + third(direction[2])]
-    farthest = dot(vertex(m, mesh, m.mesh_graph[number + best]), direction)
-    before = -1
-    while before != best:
-        before = best
-        at = neighbours + m.mesh_graph[first + best]
-        while m.mesh_graph[at] >= 0:
-            x = dot(vertex(m, mesh, m.mesh_graph[number + m.mesh_graph[at]]), direction)
-            if x > farthest:
-                best, farthest = m.mesh_graph[at], x
-            at += 1
-    return m.mesh_graph[number + best]
-
-
-@kernel(scalar=True)
-def farthest_vertex(m, mesh, direction):
-    """The vertex of a mesh farthest along a direction in its frame. MuJoCo's mjc_meshSupport, mjc_hillclimbSupport."""
-    if m.mesh_graphadr[mesh] < 0 or m.mesh_vertnum[mesh] < FEW:
-        return farthest_of_all(m, mesh, direction)
-    return farthest_uphill(m, mesh, direction)
 
 
 @kernel(scalar=True)
@@ -141,7 +84,7 @@ def lowest_corners(m, d):
         d.narrow_work[CORNER + 4 * k] = FAR
     mesh = m.geom_dataid[geom]
     down = mul_mat_t_vec(get9(d.geom_xmat, geom), scale(z_axis(d, plane), -1.0))
-    lowest = farthest_vertex(m, mesh, down)
+    lowest = number_in_mesh(m, mesh, farthest_place(m, mesh, down, COLD))
     n = note_corner(m, d, mesh, lowest, 0)
     polygon = facing_polygon(m, mesh, lowest, down) if n == 1 and m.mesh_polynum[mesh] > 0 else -1
     if polygon >= 0:

@@ -54,7 +54,7 @@ def interval(m, a, p, v):
     return enter, leave
 
 
-@kernel(scalar=True)
+@kernel
 def last_below(m, root, node):
     """The last node below a node of a tree, itself if it is a leaf."""
     while m.bvh_child[root + node, 1] >= 0:

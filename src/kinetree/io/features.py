@@ -15,7 +15,6 @@ import numpy as np
 
 from .. import types
 from ..model import REFUSED_FLAGS
-from .contacts import missing_kinds
 
 # Fields that hold a type, with the enum that lists the types we know.
 TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
@@ -32,16 +31,12 @@ TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
     "actuator_biastype": ("actuator", types.BiasType),
     "sensor_type": ("sensor", types.SensorType),
 }
-# Sensors that read distances between geoms or signed distance fields, neither of which exist yet.
-UNREAD_SENSORS = (
-    types.SensorType.TACTILE, types.SensorType.GEOMDIST, types.SensorType.GEOMNORMAL, types.SensorType.GEOMFROMTO,
-)  # fmt: skip
 # Members of those enums that no model of ours can have; a signed distance field is named by a check of its own.
 REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.GeomType: tuple(t for t in types.GeomType if t > types.GeomType.SDF),
     types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
     types.TrnType: (types.TrnType.UNDEFINED,),
-    types.SensorType: (types.SensorType.PLUGIN, *UNREAD_SENSORS),
+    types.SensorType: (types.SensorType.PLUGIN,),
     types.Integrator: (types.Integrator.DISCRETE,),
 }
 # Types that MJCF calls otherwise than the enum does.
@@ -119,15 +114,15 @@ def _touches(mj: mujoco.MjModel) -> Iterator[str]:
             yield f"touch in a mesh ({element(mj, 'sensor', int(i))})"
 
 
-def _collisions(mj: mujoco.MjModel) -> Iterator[str]:
-    """Shapes that can touch but have no closed form: MuJoCo collides them by a convex solver."""
-    for (first, second), pairs in missing_kinds(mj).items():
-        one, other = (element(mj, "geom", geom) for geom in pairs[0])
-        more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
-        yield f"collision of {type_name(first)} with {type_name(second)} ({one} with {other}{more})"
+def _octrees(mj: mujoco.MjModel) -> Iterator[str]:
+    """Tactile sensors, where a mesh has the signed distances that they would read."""
+    if (mj.mesh_octadr >= 0).any():
+        for i in np.flatnonzero(mj.sensor_type == types.SensorType.TACTILE):
+            mesh = element(mj, "mesh", int(np.argmax(mj.mesh_octadr >= 0)))
+            yield f"tactile with signed distances of a mesh ({element(mj, 'sensor', int(i))}, {mesh})"
 
 
-CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _enclosures, _touches, _collisions)
+CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _enclosures, _touches, _octrees)
 
 
 def unsupported(mj: Any) -> list[str]:

@@ -229,7 +229,7 @@ def set_const(model: Model, data: Any = None) -> None:
 
     Writes body_subtreemass, dof_M0, the invweight0 fields, tendon_length0, actuator_acc0 and actuator_length0, camera and
     light reference poses, the flags of coinciding frames, stat and all else that MuJoCo derives. On error nothing changes.
-    data: accepted for MuJoCo's sake and not needed.
+    Trees that sleep wake, as in MuJoCo, whichever data they are in. data: accepted for MuJoCo's sake and not needed.
     """
     if not isinstance(model, Model):
         raise TypeError(f"set_const needs a kinetree Model, got {type(model).__name__}")

@@ -1,0 +1,235 @@
+"""Several contacts where a face of one box or mesh lies on a face or edge of another: what both have in common, clipped.
+
+MuJoCo: multicontact, polygonClip, polygonQuad of engine_collision_gjk.c.
+Scratch: clip_corner holds the face that clips in columns 0 to 2 and two polygons in columns 3 to 5 and 6 to 8.
+Reference: Sutherland, Hodgman 1974, "Reentrant polygon clipping".
+"""
+
+from ..kernel import kernel
+from ..kernel.ops import absolute, minimum, sqrt, zero
+from ..math.quaternion import MIN_VALUE
+from ..math.vec3 import add_scaled, cross, dot, scale, sub, unit
+from .contact import MAXHULL, fits
+from .features import (  # fmt: skip
+    COUNT,
+    DIM,
+    copy_face,
+    edge_count,
+    edge_direction,
+    edge_end,
+    face_normal,
+    face_size,
+    find_features,
+    is_round,
+    opposed_faces,
+    place,
+)
+from .gjk import note_near
+from .support import BOX, CAPSULE, KIND, MESH
+
+FACE, POLYGON, OTHER = 0, 3, 6  # columns of clip_corner
+LEVEL = 0.0888  # sine of the angle between an edge and a face that count as parallel: 5 degrees
+MOST = 4  # contacts
+
+
+@kernel(scalar=True)
+def point(d, i, column):
+    """Point i of a list in clip_corner."""
+    return d.clip_corner[i, column], d.clip_corner[i, column + 1], d.clip_corner[i, column + 2]
+
+
+@kernel(scalar=True)
+def append(d, n, column, p):
+    """Add a point to a list of n; returns the new n. Points beyond the room, which rounding might bring, are dropped."""
+    if n >= d.capacity[MAXHULL]:
+        return n
+    for c in range(3):
+        d.clip_corner[n, column + c] = p[c]
+    return n + 1
+
+
+@kernel(scalar=True)
+def clip_by_side(d, k, sides, normal, column, n):
+    """Keep what of a polygon is inside side k of the face, in the other list; returns its number of corners."""
+    a, b, out = point(d, k, FACE), point(d, (k + 1) % sides, FACE), 0
+    inward = unit(cross(sub(b, a), normal))
+    limit, target = dot(inward, a), POLYGON + OTHER - column
+    for i in range(n):
+        p, q = point(d, i, column), point(d, (i + 1) % n, column)
+        inside_p, inside_q = dot(sub(p, a), inward) > -MIN_VALUE, dot(sub(q, a), inward) > -MIN_VALUE
+        if inside_p != inside_q:
+            along = dot(inward, sub(q, p))
+            if along != 0.0:
+                t = (limit - dot(inward, p)) / along
+                if t >= 0.0 and t <= 1.0:
+                    out = append(d, out, target, add_scaled(p, sub(q, p), t))
+        if inside_q:
+            out = append(d, out, target, q)
+    return out
+
+
+@kernel(scalar=True)
+def keep_below(d, normal, column, n, margin):
+    """Drop corners that are farther above the face than the margin; returns how many are left."""
+    a, out = point(d, 0, FACE), 0
+    for i in range(n):
+        p = point(d, i, column)
+        if dot(sub(p, a), normal) <= margin:
+            out = append(d, out, column, p)
+    return out
+
+
+@kernel(scalar=True)
+def area(d, column, a, b, c, e):
+    """Of a quadrilateral."""
+    n = cross(sub(point(d, c, column), point(d, a, column)), sub(point(d, e, column), point(d, b, column)))
+    return 0.5 * sqrt(dot(n, n))
+
+
+@kernel(scalar=True)
+def largest_quadrilateral(d, column, n):
+    """Four corners of a polygon that span much of its area: each moves on in turn while the area grows."""
+    a, b, c, e = 0, 1, 2, 3
+    best = (0, 1, 2, 3)
+    most = area(d, column, 0, 1, 2, 3)
+    while a < n:
+        turn, stuck = 2, 0  # whose turn it is: the last corner, then the third, then the second, and again
+        while stuck < 1:
+            nb, nc, ne = (b + (turn == 0)) % n, (c + (turn == 1)) % n, (e + (turn == 2)) % n
+            x = area(d, column, a, nb, nc, ne)
+            if x > most:
+                most, b, c, e = x, nb, nc, ne
+                best = (a, b, c, e)
+                turn = 1 if turn == 2 else turn  # the last moves once, then the others as far as they can
+            elif turn == 2:
+                stuck = 1
+            else:
+                turn = 0 if turn == 1 else 2
+        if b == a:
+            b = (b + 1) % n
+            if c == b:
+                c = (c + 1) % n
+                if e == c:
+                    e = (e + 1) % n
+        a += 1
+    return best
+
+
+@kernel(scalar=True)
+def note_on_face(d, row, p, normal, direction, flipped):
+    """Write the contact of a corner p of the polygon with the face into convex_near.
+
+    p is moved onto the face along its normal, and from there along `direction` back onto the plane of the polygon.
+    """
+    height = dot(sub(p, point(d, 0, FACE)), normal)
+    foot, dist = add_scaled(p, normal, -height), -height * dot(normal, direction)
+    end = add_scaled(foot, direction, -dist)
+    if flipped:
+        note_near(d, row, dist, end, foot, direction)
+    else:
+        note_near(d, row, dist, foot, end, scale(direction, -1.0))
+
+
+@kernel(scalar=True)
+def clip(d, sides, n, normal, margin):
+    """Keep what of a polygon of n corners lies above a face and not beyond the margin: (its column, number of corners left)."""
+    column, left = POLYGON, n
+    for k in range(sides):
+        left = clip_by_side(d, k, sides, normal, column, left)
+        column = POLYGON + OTHER - column
+    return column, keep_below(d, normal, column, left, margin)
+
+
+@kernel(scalar=True)
+def clip_polygon(d, sides, n, normal, direction, margin):
+    """Contacts of a polygon of n corners with a face, which has a normal; none if nothing is left of it.
+
+    direction: outward normal of the polygon.
+    """
+    column, left = clip(d, sides, n, normal, margin)
+    chosen = (0, 1, 2, 3)
+    if left > MOST:
+        chosen, left = largest_quadrilateral(d, column, left), MOST
+    for row in range(left):
+        note_on_face(d, row, point(d, chosen[row], column), normal, direction, False)
+
+
+@kernel(scalar=True)
+def farthest(d, column, n):
+    """The two of n points that are farthest from each other."""
+    first, second = 0, 1
+    most = zero(d.clip_corner[0, column])
+    for i in range(n):
+        for j in range(i + 1, n):
+            way = sub(point(d, j, column), point(d, i, column))
+            if dot(way, way) > most:
+                most, first, second = dot(way, way), i, j
+    return first, second
+
+
+@kernel(scalar=True)
+def clip_segment(d, sides, p, q, normal, flipped, margin):
+    """Contacts of an edge from p to q with a face: the ends of what is left of it. flipped: the face is the second shape's.
+
+    The edge is a polygon there and back, as in MuJoCo, which decides the order of its ends; an end that was cut off has two
+    corners there.
+    """
+    n = append(d, append(d, 0, POLYGON, p), POLYGON, q)
+    column, left = clip(d, sides, n, normal, margin)
+    ends = farthest(d, column, left) if left > 2 else (0, 1)
+    for row in range(minimum(left, 2)):
+        note_on_face(d, row, point(d, ends[row], column), normal, scale(normal, -1.0), flipped)
+
+
+@kernel(scalar=True)
+def clip_edge(m, d, side, margin):
+    """Contacts of an edge of shape `side` with a face of the other, the first pair of them that is parallel; whether one is."""
+    other = 1 - side
+    for j in range(d.feature[other, COUNT]):
+        normal = face_normal(m, d, other, j)
+        for i in range(edge_count(d, side)):
+            if absolute(dot(edge_direction(m, d, side, i), normal)) < LEVEL:
+                sides = copy_face(m, d, other, j, FACE)
+                back = d.convex_grown[side] if d.convex_side[side, KIND] == CAPSULE else zero(margin)
+                begin, end = place(m, d, side, 0), edge_end(m, d, side, i)
+                begin, end = add_scaled(begin, normal, back), add_scaled(end, normal, back)  # take off the margin
+                clip_segment(d, sides, begin, end, normal, side == 0, margin)
+                return True
+    return False
+
+
+@kernel(scalar=True)
+def has_faces(m, d, side):
+    """Whether a shape has faces or edges: it is a box, a mesh whose polygons are known, a capsule or a cylinder."""
+    kind = d.convex_side[side, KIND]
+    return kind == BOX or is_round(d, side) or (kind == MESH and m.mesh_polynum[m.geom_dataid[d.narrow_geom[side]]] > 0)
+
+
+@kernel(scalar=True)
+def largest_face(m, d, side):
+    """Most corners that a listed face has."""
+    most = 4
+    for k in range(d.feature[side, COUNT]):
+        n = face_size(m, d, side, k)
+        most = n if n > most else most
+    return most
+
+
+@kernel(scalar=True)
+def add_neighbours(m, d, face, margin):
+    """Replace the contact in row 0 of convex_near by several, where faces or edges of the shapes meet in a triangle of EPA."""
+    if not (has_faces(m, d, 0) and has_faces(m, d, 1)):
+        return
+    out = (d.convex_near[0, 7], d.convex_near[0, 8], d.convex_near[0, 9])
+    find_features(m, d, 0, face, out)
+    find_features(m, d, 1, face, scale(out, -1.0))
+    if not fits(d, MAXHULL, 2 * (largest_face(m, d, 0) + largest_face(m, d, 1))):
+        return
+    i, j = opposed_faces(m, d)
+    if i >= 0:
+        sides, n = copy_face(m, d, 0, i, FACE), copy_face(m, d, 1, j, POLYGON)
+        clip_polygon(d, sides, n, face_normal(m, d, 0, i), face_normal(m, d, 1, j), margin)
+    else:
+        found = d.feature[0, DIM] < 3 and clip_edge(m, d, 0, margin)
+        if not found and d.feature[1, DIM] < 3:
+            clip_edge(m, d, 1, margin)
