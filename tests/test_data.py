@@ -176,7 +176,7 @@ def test_one_aligned_buffer_and_views_into_it(label):
         assert array.ctypes.data + array.nbytes <= end, name
         assert array.shape == (field.shape(model.sizes) or (1,)) and array.dtype == field.dtype, name
         taken.append((array.ctypes.data, array.nbytes))
-        if field.dims:
+        if field.dims and not name.startswith("island_"):  # those have as many entries as there are islands
             view = getattr(data, name)
             assert view.ctypes.data == array.ctypes.data and view.flags.writeable == field.writable, name
             assert getattr(data, name) is view, f"{name}: a view of its own at each access"

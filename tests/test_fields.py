@@ -22,7 +22,7 @@ TABLES = {
 }  # fmt: skip
 OWN_FIELDS = {
     "subtree_mass", "half_sin", "half_cos", "body_acc", "body_frc", "step_acc", "step_act_dot",
-    "steps_left", "warning_before", "warning_pass", "saved_acc",
+    "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass", "saved_acc",
     "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias",
     "rk_qpos", "rk_qvel", "rk_act", "rk_time", "rk_vel", "rk_acc", "rk_act_dot", "rk_step", "rk_actuator_length",
     "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
@@ -32,19 +32,24 @@ OWN_FIELDS = {
     "ten_push", "saved_constraint", "saved_applied", "saved_efc_force", "contact_wrench", "contact_rank", "contact_match",
     "geom_box", "sweep_axis", "sweep_order", "sweep_mover", "sweep_begin", "sweep_box", "ncandidate", "candidate_first",
     "candidate_bin", "candidate_geom", "candidate_next", "narrow_geom", "narrow_work", "clip_point",
+    "convex_pose", "convex_grown", "convex_side", "convex_near", "simplex_point", "simplex_corner", "feature",
+    "prism_corner", "prism_near",
+    "hull_size", "hull_point", "hull_corner", "hull_normal", "hull_face", "hull_open", "hull_rim", "hull_stack", "clip_corner",
     "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own", "efc_row",
-    "capacity", "needed", "overflow", "unknown_pair", "solver_improvement", "solver_gradient", "solver_lineslope", "sol_Ma",
+    "capacity", "needed", "overflow", "solver_improvement", "solver_gradient", "solver_lineslope", "sol_Ma",
     "sol_Mv",
     "sol_grad", "sol_Mgrad", "sol_grad_before", "sol_Mgrad_before", "sol_step", "sol_root", "sol_Yf", "H_rownnz",
     "H_rowadr", "H_super", "H_order", "H_place", "H_reordered", "tree_link", "H_run", "H_link", "H_mark", "H_pattern",
     "H_diaginv", "H_colind", "H", "efc_next", "efc_jar",
     "efc_Jv", "efc_weight", "efc_block", "efc_ARinv", "efc_before", "efc_ahead", "cone_res", "cone_new", "disc_A",
-    "disc_L", "disc_b", "disc_v", "disc_w",
+    "disc_L", "disc_b", "disc_v", "disc_w", "solver_nstat", "H_tree", "H_current", "ngroup", "group", "group_part", "dof_run",
+    "row_run", "nawake_run", "awake_run", "qpos_asleep", "edition_asleep", "settling", "tree_order", "frame_asleep",
 }  # fmt: skip  # kinetree's, not MuJoCo's
-# MuJoCo's fields that each step sizes anew, and these sizes.
+STEP_SIZES = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY", "nisland", "nidof")
+# MuJoCo's fields that each step sizes anew, and these sizes; arrays by island have room for as many as there are trees.
 EACH_STEP = {
     name: field for name, field in DATA_FIELDS.items()
-    if name not in OWN_FIELDS and (field.growing or name in ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY"))
+    if name not in OWN_FIELDS and (field.growing or field.name in STEP_SIZES or "island" in name or name.startswith("map_"))
 }  # fmt: skip
 SIZE_NAMES = [name for name, _ in SIZES]
 
@@ -98,11 +103,9 @@ DATA_LEFT_OUT = {
     "contacts are fields of their own, contact_dist and others": "contact",
     "the matrix of the dual problem is never formed, efc_Y is enough": "nA efc_AR_rownnz efc_AR_rowadr efc_AR_colind efc_AR",
     "no use for it": "tendon_efcadr",
-    "islands come later": """
-        efc_island iefc_type iefc_id iefc_frictionloss iefc_D iefc_R iefc_aref iefc_state iefc_force
-        nisland nidof tree_island island_ntree island_itreeadr map_itree2tree dof_island island_nv island_idofadr
-        island_dofadr map_dof2idof map_idof2dof ifrc_smooth iacc_smooth iacc island_ne island_nf island_nefc
-        island_iefcadr map_efc2iefc map_iefc2efc ifrc_constraint""",
+    "copies of rows and dofs by island, which are solved where they are": """
+        iefc_type iefc_id iefc_frictionloss iefc_D iefc_R iefc_aref iefc_state iefc_force ifrc_smooth iacc_smooth iacc
+        ifrc_constraint""",
     "sized anew in each step: metric of the discrete integrator": """
         efm_active nefmK nefmcon nefmT nefmA nefmdof nefmL efm_c efm_diag efm_ck efm_sdiag efm_fluid efm_tid efm_ts
         efm_tk efm_aid efm_as efm_ak efm_ca efm_K_rownnz efm_K_rowadr efm_K_colind efm_K_val efm_dofid efm_con_ind
@@ -226,7 +229,9 @@ def test_declarations_of_contacts_and_constraints_equal_mujocos():
     for name, field in EACH_STEP.items():
         dtype, dims = _c_type_and_dims((rows | contacts)[name])
         inner = " ".join(str(CONSTANT_DIMS.get(dim, dim)) for dim in field.shape_names[1:])
-        ours = f"{sizes[field.shape_names[0]]} {inner}".strip() if field.dims else ""
+        outer = "".join(field.shape_names[:1])
+        outer = "nisland" if name.startswith("island_") else sizes.get(outer, outer)
+        ours = f"{outer} {inner}".strip()
         assert (field.dtype, ours) == (dtype, dims), name
     missing = sorted(contacts.keys() - EACH_STEP.keys())
     assert missing == ["contact_elem", "contact_flex", "contact_geom1", "contact_geom2", "contact_vert"], (

@@ -73,7 +73,7 @@ def test_data_elements_equal_mujocos(label):
     data, mj_data = kt.Data(model), mujoco.MjData(mj)
     rng, seen, wrong = np.random.default_rng(2), 0, []
     for name, field in DATA_FIELDS.items():  # numbers that tell every entry from every other
-        if field.dims and not field.growing and hasattr(mj_data, name):
+        if field.dims and not field.growing and hasattr(mj_data, name) and not name.startswith("island_"):
             array, theirs = data._arrays[name], getattr(mj_data, name)
             array[...] = rng.normal(size=array.shape) * 100
             theirs[...] = array

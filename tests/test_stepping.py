@@ -299,36 +299,6 @@ def test_sound_steps_do_not_warn():
         kt.step(model, data, nstep=50)
 
 
-def sleepy():
-    """A humanoid that may fall asleep, which is not computed yet."""
-    model = kt.load("humanoid")
-    model.opt.enableflags = kt.EnableBit.SLEEP
-    return model
-
-
-def test_a_model_that_sleeps_says_once_what_is_ignored():
-    model = sleepy()
-    data = kt.Data(model)
-    with pytest.warns(kt.SimulationWarning, match="ignores sleep"):
-        kt.step(model, data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        kt.step(model, data)
-    for function in (kt.forward, kt.step1, kt.inverse):
-        other = sleepy()
-        with pytest.warns(kt.SimulationWarning, match="ignores sleep"):
-            function(other, kt.Data(other))
-
-
-def test_a_flag_that_is_set_later_is_told_of_too():
-    model = kt.load("humanoid")
-    data = kt.Data(model)
-    kt.step(model, data)
-    model.opt.enableflags = kt.EnableBit.SLEEP
-    with pytest.warns(kt.SimulationWarning, match="ignores sleep"):
-        kt.step(model, data)
-
-
 def test_a_model_with_constraints_does_not_warn():
     model = kt.load("humanoid")
     with warnings.catch_warnings():

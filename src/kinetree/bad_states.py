@@ -1,7 +1,7 @@
 """Bad states and warnings inside compiled steps: what to look for, and how counts of warnings are kept.
 
 MuJoCo: mj_checkPos, mj_checkVel, mj_checkAcc. Reads: qpos, qvel, qacc. Writes: warning_number, warning_lastinfo. Scratch:
-warning_before, warning_pass.
+warning_before, warning_pass, energy_pass, flg_energy_pass, tree_pass.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .dynamics.actuation import MAX_VALUE
+from .dynamics.sleep import update_sleep
+from .dynamics.sleep_state import DOFS, DOFS_END, SLEEP
 from .kernel import kernel
 from .kernel.ops import absolute, not_
 from .types import DisableBit, WarningType
@@ -26,22 +28,47 @@ LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
 
 
 @kernel(scalar=True)
-def first_bad(field, n):
-    """Index of the first entry that is not a number, infinite or huge; -1 if all are fine."""
-    for i in range(n):
-        if not_(absolute(field[i]) <= MAX_VALUE):
-            return i
+def is_bad(x):
+    """Whether a number is none, infinite or huge."""
+    return not_(absolute(x) <= MAX_VALUE)
+
+
+@kernel(scalar=True)
+def first_bad(field, first, end):
+    """Index of the first bad entry; -1 if all are fine, which a loop without branches tells."""
+    some = False
+    for i in range(first, end):
+        some = some | is_bad(field[i])
+    if some:
+        for i in range(first, end):
+            if is_bad(field[i]):
+                return i
     return -1
 
 
 @kernel(scalar=True)
-def must_reset(m, d, field, n, what):
-    """Look for a bad entry and count a warning; whether the state has to be reset."""
-    i = first_bad(field, n)
+def must_reset(m, d, i, what):
+    """Count a warning of entry i unless it is -1; whether the state has to be reset."""
     if i >= 0:
         d.warning_number[what] += 1
         d.warning_lastinfo[what] = i
     return i >= 0 and m.opt_disableflags & NO_AUTORESET == 0
+
+
+@kernel(scalar=True)
+def position_is_bad(m, d):
+    """Look for a bad entry of qpos; whether the state has to be reset."""
+    return must_reset(m, d, first_bad(d.qpos, 0, m.nq), BADQPOS)
+
+
+@kernel(scalar=True)
+def motion_is_bad(m, d, field, what):
+    """Look for a bad entry of qvel or qacc, but for trees that sleep; whether the state has to be reset."""
+    i = -1
+    for run in range(d.nawake_run[0]):
+        if i < 0:
+            i = first_bad(field, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
+    return must_reset(m, d, i, what)
 
 
 @kernel(scalar=True)
@@ -61,19 +88,28 @@ def any_new_warning(d):
 
 
 @kernel(scalar=True)
-def begin_pass(d):
-    """Keep the counts of warnings, in case that the pass has to be made again."""
+def begin_pass(m, d):
+    """Keep what a pass changes and reads, in case that it has to be made again: counts of warnings, the energy, who sleeps."""
     for k in range(KINDS_OF_WARNING):
         d.warning_pass[k] = d.warning_number[k]
+    d.energy_pass[0], d.flg_energy_pass[0] = d.energy[1], d.flg_energyvel[0]
+    if m.opt_enableflags & SLEEP:
+        for t in range(m.ntree):
+            d.tree_pass[t] = d.tree_asleep[t]
 
 
 @kernel(scalar=True)
-def lacked_room(d):
-    """Whether contacts or constraints did not fit; the pass will be made again, and its warnings do not count."""
+def lacked_room(m, d):
+    """Whether contacts or constraints did not fit; the pass will be made again as if this one had not been."""
     if d.overflow[0] == 0:
         return False
     for k in range(KINDS_OF_WARNING):
         d.warning_number[k] = d.warning_pass[k]
+    d.energy[1], d.flg_energyvel[0] = d.energy_pass[0], d.flg_energy_pass[0]
+    if m.opt_enableflags & SLEEP:
+        for t in range(m.ntree):
+            d.tree_asleep[t] = d.tree_pass[t]
+        update_sleep(m, d)
     return True
 
 

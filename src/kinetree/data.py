@@ -16,13 +16,12 @@ from .capacity import FIXED, grown, make_room, note_capacity, starting_capacity
 from .contacts import Contacts
 from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
 from .efc import dense_jacobian, is_dense
-from .errors import UnsupportedFeatureError
 from .fields import Field
-from .initial import write_initial_state
+from .initial import wants_sleepers, write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked
 from .model import Model
 from .named import NamedAccess
-from .types import GeomType, State
+from .types import State
 
 # What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each.
 DRIVER_FIELDS = {
@@ -41,8 +40,9 @@ PENDING: dict[int, BaseException] = {}
 
 # How many entries of a growing field are in use.
 COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
+BY_ISLAND = tuple(name for name in DATA_FIELDS if name.startswith("island_"))  # an entry for each island that there is
 
-# How to find stale fields and to refresh them, filled in by `staleness`, which knows the pipeline.
+# What needs the pipeline, filled in by `staleness`: how to find stale fields, to refresh them, and to start asleep.
 ON_DEMAND: dict[str, Callable[..., Any]] = {}
 
 
@@ -55,6 +55,11 @@ class Data(NamedAccess, FieldHolder):
     def __init__(self, model: Model):
         if not isinstance(model, Model):
             raise TypeError(f"Data needs a kinetree Model, got {type(model).__name__}: use kt.load first")
+        self._allocate(model)
+        self.reset()
+
+    def _allocate(self, model: Model) -> None:
+        """All arrays, zero: a Data that is yet to be reset, or to take the contents of another."""
         own = self.__dict__
         own["model"], own["sizes"] = model, model.sizes
         own["_buffer"], own["_arrays"] = allocate(FIXED, model.sizes)
@@ -69,10 +74,9 @@ class Data(NamedAccess, FieldHolder):
             own["address"],
         )  # all that a stage needs; the name keeps arguments from being swapped
         for name, field in DATA_FIELDS.items():
-            if field.dims and not field.growing:
+            if field.dims and not field.growing and name not in BY_ISLAND:
                 own[name] = own["_arrays"][name].view()
                 own[name].flags.writeable = field.writable
-        self.reset()
 
     def __getattr__(self, name: str) -> Any:
         field = DATA_FIELDS.get(name)
@@ -80,7 +84,7 @@ class Data(NamedAccess, FieldHolder):
             array = self.__dict__["_arrays"][name]
             if not field.dims:
                 return array[0].item()
-            count = COUNTS.get(field.shape_names[0])
+            count = "nisland" if name in BY_ISLAND else COUNTS.get(field.shape_names[0])
             view = array[: self.__dict__["_arrays"][count][0]] if count else array.view()
             view.flags.writeable = field.writable
             return view
@@ -123,6 +127,8 @@ class Data(NamedAccess, FieldHolder):
         self._buffer[:] = 0
         self._arrays["capacity"][:] = [*self._capacity.values()]
         write_initial_state(self.model, self._arrays)
+        if wants_sleepers(self.model):
+            ON_DEMAND["start_asleep"](self)
 
     def reset_keyframe(self, key: str | int) -> None:
         """Reset, then take time, qpos, qvel, act, ctrl and mocap poses from a keyframe. MuJoCo's mj_resetDataKeyframe."""
@@ -186,14 +192,13 @@ class Data(NamedAccess, FieldHolder):
         """Room for what the last run needed; raises what went wrong in it."""
         needed = lower_flags(self._arrays)
         raise_pending(self.address)
-        refuse_unknown_pair(self.model, self._arrays)
         self._make_room(grown(self._capacity, needed))
 
     # copies
 
     def copy(self) -> Data:
         """A second Data of the same model, with the same contents."""
-        out = Data(self.model)
+        out = _blank(self.model)
         out._restore(self._capacity, self._buffer, self._room)
         return out
 
@@ -220,6 +225,13 @@ class Data(NamedAccess, FieldHolder):
         return f"<kinetree.Data of {self.model.title!r} at time {self.time:g}>"
 
 
+def _blank(model: Model) -> Data:
+    """A Data without contents."""
+    out = Data.__new__(Data)
+    out._allocate(model)
+    return out
+
+
 def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """Forget that room was missing; returns how much was needed."""
     needed = arrays["needed"].copy()
@@ -234,18 +246,8 @@ def raise_pending(*addresses: int) -> None:
             raise PENDING.pop(address)
 
 
-def refuse_unknown_pair(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise an error if geoms met that have no kernel: bits or flags were edited after the model was loaded."""
-    geoms = arrays["unknown_pair"].tolist()
-    if geoms[0] != geoms[1]:
-        arrays["unknown_pair"][:] = 0
-        kinds = " with ".join(GeomType(model.geom_type[g]).name.lower() for g in geoms)
-        names = " with ".join(f"geom {model.name('geom', g) or g!r}" for g in geoms)
-        raise UnsupportedFeatureError([f"collision of {kinds} ({names})"], "the edited model")
-
-
 def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:
-    out = Data(model)
+    out = _blank(model)
     if fingerprint == LAYOUT.fingerprint:
         out._make_room(capacity)
     if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (out._buffer.size, out._room.size):

@@ -6,14 +6,15 @@ at its own frame origin xpos[b], spatial vectors as [angular; linear]. (MuJoCo's
 
 The ten numbers of cinert and crb, with r from xpos[b] to the centre of mass, are Ixx, Iyy, Izz, Ixy, Ixz, Iyz about
 xpos[b] (elements of the tensor: Ixy is minus the product of inertia), m rx, m ry, m rz and m.
-Fields with a size of `CAPACITIES` grow with what a step needs. Left out: flexes, plugins, islands, statistics of memory.
+Fields with a size of `CAPACITIES` grow with what a step needs. Left out: flexes, plugins, statistics of memory.
 """
 
 from __future__ import annotations
 
 from .fields import COUNT, FLAG, INT, REAL, Field, table
 
-MAX_STAGES = 96  # compiled units of the pipeline
+MAX_OF_PAIR = 50  # contacts of one pair of geoms; MuJoCo's mjMAXCONPAIR
+MAX_STAGES = 160  # compiled units of the pipeline, and those of tests and users
 
 DATA_FIELDS: dict[str, Field] = table([
     # the solver's report, by island; only the first twenty islands are recorded
@@ -39,11 +40,10 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("stage_order", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: stage_clock when each ended last, 0 if never",
           "driver"),
     Field("stage_runs", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: how often each has run", "driver"),
-    # room for contacts and constraints: capacity of maxcon, maxefc, maxJ, maxH, maxA, maxpair, maxlink, and what did not fit
-    Field("capacity", "7", INT, "1", "scratch of constraints: room of the growing fields", "driver"),
-    Field("needed", "7", INT, "1", "scratch of constraints: room that was missing, 0 if there was enough", "driver"),
+    # room for contacts and constraints: capacity of maxcon, maxefc, maxJ, maxH, maxA, maxpair, maxlink, maxhull, maxface
+    Field("capacity", "9", INT, "1", "scratch of constraints: room of the growing fields", "driver"),
+    Field("needed", "9", INT, "1", "scratch of constraints: room that was missing, 0 if there was enough", "driver"),
     Field("overflow", "", INT, "1", "scratch of constraints: 1 if room was missing", "driver"),
-    Field("unknown_pair", "2", INT, "1", "scratch of collision: two geoms that met without a kernel; equal if none", "driver"),
     # sizes that each step decides
     Field("ncon", "", INT, "1", "contacts", "collision"),
     Field("ne", "", INT, "1", "rows of equalities", "make_constraint"),
@@ -52,6 +52,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("nefc", "", INT, "1", "rows of all constraints", "make_constraint"),
     Field("nJ", "", INT, "1", "non-zeros of the constraint Jacobian", "make_constraint"),
     Field("nY", "", INT, "1", "non-zeros of efc_Y", "fwd_constraint"),
+    Field("nisland", "", INT, "1", "islands: sets of trees that constraints join", "make_constraint"),
+    Field("nidof", "", INT, "1", "dofs in islands", "make_constraint"),
     # global
     Field("time", "", REAL, "s", "simulation time", "user"),
     Field("energy", "2", REAL, "J", "potential and kinetic energy", "energy_pos/energy_vel"),
@@ -138,6 +140,16 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("body_awake_ind", "nbody", INT, "1", "bodies awake or static", "update_sleep"),
     Field("parent_awake_ind", "nbody", INT, "1", "bodies whose parent is awake or static", "update_sleep"),
     Field("dof_awake_ind", "nv", INT, "1", "dofs awake", "update_sleep"),
+    Field("nawake_run", "", COUNT, "1", "scratch of sleep: length of awake_run", "update_sleep"),
+    Field("awake_run", "nbody 10", COUNT, "1",
+          "scratch of sleep: runs of bodies awake or static: first and end of bodies, dofs, joints, geoms, sites",
+          "update_sleep"),
+    Field("settling", "", INT, "1", "scratch of sleep: whether stepping asks for, or heard of, trees that fell asleep",
+          "sleep"),
+    Field("edition_asleep", "", COUNT, "1", "scratch of sleep: edition of the model with which trees fell asleep", "sleep"),
+    Field("frame_asleep", "nbody 7", REAL, "m; 1", "scratch of sleep: body_pos and body_quat for trees that sleep", "sleep"),
+    Field("qpos_asleep", "nq", REAL, "mixed", "scratch of sleep: qpos for which poses of trees that sleep were computed",
+          "update_sleep"),
     # velocities
     Field("ten_velocity", "ntendon", REAL, "mixed", "rate of change of ten_length", "fwd_velocity"),
     Field("actuator_velocity", "nout", REAL, "mixed", "rate of change of actuator_length", "fwd_velocity"),
@@ -164,6 +176,10 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("step_act_dot", "na", REAL, "mixed", "scratch of integrators: activation rate over the step", "integrator"),
     Field("warning_before", "7", INT, "1", "scratch of step: warning_number when it began", "step"),
     Field("warning_pass", "7", INT, "1", "scratch of step: warning_number when its last forward pass began", "step"),
+    Field("tree_pass", "ntree", INT, "1", "scratch of step: tree_asleep when its last forward pass began", "step"),
+    Field("energy_pass", "1", REAL, "J", "scratch of step: kinetic energy when its last forward pass began", "step"),
+    Field("flg_energy_pass", "", FLAG, "1", "scratch of step: flg_energyvel when its last forward pass began", "step",
+          editable=False),
     Field("steps_left", "", INT, "1", "scratch of step: steps not made yet, < 0 if bad after the forward pass", "step"),
     Field("saved_acc", "nv", REAL, "mixed", "scratch of inverse: qacc while it is changed", "inverse"),
     Field("saved_constraint", "nv", REAL, "mixed", "scratch of compare_fwd_inv: qfrc_constraint of the forward pass",
@@ -223,7 +239,8 @@ DATA_FIELDS: dict[str, Field] = table([
           "wrench [torque; force] from the parent at the body's xpos, world axes", "rne_post_constraint"),
     Field("cfrc_ext", "nbody 6", REAL, "N m; N",
           "wrench [torque; force] from outside the tree at the body's xpos, world axes", "rne_post_constraint"),
-    # the solver's report by iteration, of all constraints at once: MuJoCo's mjSolverStat
+    # the solver's report by iteration: MuJoCo's mjSolverStat. Iterations of all islands in the order in which they are made
+    Field("solver_nstat", "", INT, "1", "scratch of solvers: iterations reported so far", "fwd_constraint"),
     Field("solver_improvement", "200", REAL, "mixed", "scaled decrease of the cost", "fwd_constraint"),
     Field("solver_gradient", "200", REAL, "mixed", "scaled norm of the gradient", "fwd_constraint"),
     Field("solver_lineslope", "200", REAL, "mixed", "scaled slope where the line search stopped", "fwd_constraint"),
@@ -246,6 +263,10 @@ DATA_FIELDS: dict[str, Field] = table([
           "fwd_constraint"),
     Field("H_place", "nv", INT, "1", "scratch of solvers: place of each dof in that order", "fwd_constraint"),
     Field("H_reordered", "", INT, "1", "scratch of solvers: 1 if trees have an order of their own in the Hessian",
+          "fwd_constraint"),
+    Field("H_tree", "ntree", INT, "1", "scratch of solvers: tree_island for which the Hessian's order was made",
+          "fwd_constraint"),
+    Field("H_current", "", INT, "1", "scratch of solvers: 1 if order and pattern are those of this step's rows",
           "fwd_constraint"),
     Field("tree_link", "maxlink", INT, "1", "scratch of solvers: 1 if two trees are coupled", "fwd_constraint"),
     Field("H_mark", "nv", INT, "1", "scratch of solvers: columns of a row being collected", "fwd_constraint"),
@@ -301,7 +322,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("contact_efc_address", "maxcon", INT, "1", "first row, -1 if none", "make_constraint"),
     # collision: boxes around the geoms, the sweep along one axis that finds those which overlap, and the pairs it found
     Field("geom_box", "ngeom 6", REAL, "m", "scratch of collision: box around the geom and its margin: low, high", "collision"),
-    Field("sweep_axis", "", INT, "1", "scratch of collision: 1 + axis of the sweep, 0 before the first", "collision"),
+    Field("sweep_axis", "", INT, "1", "scratch of collision: 1 + axis of the sweep, 3 more with trees or 0", "collision"),
     Field("sweep_order", "ngeom", INT, "1", "scratch of collision: geoms in the order in which their boxes begin", "collision"),
     Field("sweep_mover", "ngeom", INT, "1", "scratch of collision: next place whose geom can move, by place", "collision"),
     Field("sweep_begin", "ngeom", REAL, "m", "scratch of collision: where this or a later box begins, by place", "collision"),
@@ -315,6 +336,55 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("narrow_work", "32", REAL, "mixed", "scratch of collision: numbers of the pair at hand", "collision"),
     Field("clip_point", "160 4", REAL, "m; 1", "scratch of collision: two polygons: x, y, height, 1 if it is there",
           "collision"),
+    # convex shapes: their poses, the simplex of GJK, the polytope of EPA, polygons to be clipped, and the nearest points found
+    Field("convex_pose", "2 12", REAL, "m; 1", "scratch of collision: place and axes of both shapes", "collision"),
+    Field("convex_grown", "2", REAL, "m", "scratch of collision: thickness by which each shape is larger", "collision"),
+    Field("convex_side", "2 3", INT, "1", "scratch of collision: kind of each shape, its last corner, and where", "collision"),
+    Field("convex_near", "8 10", REAL, "m; 1", "scratch of collision: distance, point of either shape, normal", "collision"),
+    Field("simplex_point", "4 9", REAL, "m", "scratch of collision: corner of the simplex, points of both shapes", "collision"),
+    Field("simplex_corner", "4 2", INT, "1", "scratch of collision: corners of both shapes that these are", "collision"),
+    Field("prism_corner", "6 3", REAL, "m", "scratch of collision: corners of a prism of a height field", "collision"),
+    Field("prism_near", f"{MAX_OF_PAIR} 7", REAL, "m; 1", "scratch of collision: distance, place, normal for each prism",
+          "collision"),
+    Field("feature", "2 8", INT, "1", "scratch of collision: corners of either shape that touch, faces at them", "collision"),
+    Field("hull_size", "4", INT, "1", "scratch of collision: corners, triangles, open ones, edges of the hole", "collision"),
+    Field("hull_point", "maxhull 9", REAL, "m", "scratch of collision: corner of the polytope, both points", "collision"),
+    Field("hull_corner", "maxhull 2", INT, "1", "scratch of collision: corners of both shapes that these are", "collision"),
+    Field("hull_normal", "maxface 4", REAL, "mixed", "scratch of collision: foot of the origin, its square", "collision"),
+    Field("hull_face", "maxface 7", INT, "1", "scratch of collision: corners, neighbours, place among the open", "collision"),
+    Field("hull_open", "maxface", INT, "1", "scratch of collision: triangles from which the polytope may grow", "collision"),
+    Field("hull_rim", "maxface 2", INT, "1", "scratch of collision: triangle and side at each edge of the hole", "collision"),
+    Field("hull_stack", "maxface 2", INT, "1", "scratch of collision: triangles and sides still to look at", "collision"),
+    Field("clip_corner", "maxhull 9", REAL, "m", "scratch of collision: face that clips, and two polygons", "collision"),
+    # islands
+    Field("tree_island", "ntree", INT, "1", "island of the tree, -1 if none", "make_constraint"),
+    Field("island_ntree", "ntree", INT, "1", "trees in the island", "make_constraint"),
+    Field("island_itreeadr", "ntree", INT, "1", "first place in map_itree2tree", "make_constraint"),
+    Field("map_itree2tree", "ntree", INT, "1", "trees by island, then those in none", "make_constraint"),
+    Field("dof_island", "nv", INT, "1", "island of the dof, -1 if none", "make_constraint"),
+    Field("island_nv", "ntree", INT, "1", "dofs in the island", "make_constraint"),
+    Field("island_idofadr", "ntree", INT, "1", "first place in map_idof2dof", "make_constraint"),
+    Field("island_dofadr", "ntree", INT, "1", "first dof", "make_constraint"),
+    Field("map_dof2idof", "nv", INT, "1", "place of the dof in map_idof2dof", "make_constraint"),
+    Field("map_idof2dof", "nv", INT, "1", "dofs by island, then those in none", "make_constraint"),
+    Field("efc_island", "maxefc", INT, "1", "island of the row", "make_constraint"),
+    Field("island_ne", "ntree", INT, "1", "rows of equalities in the island", "make_constraint"),
+    Field("island_nf", "ntree", INT, "1", "rows of friction losses in the island", "make_constraint"),
+    Field("island_nefc", "ntree", INT, "1", "rows in the island", "make_constraint"),
+    Field("island_iefcadr", "ntree", INT, "1", "first place in map_iefc2efc", "make_constraint"),
+    Field("map_efc2iefc", "maxefc", INT, "1", "place of the row in map_iefc2efc", "make_constraint"),
+    Field("map_iefc2efc", "maxefc", INT, "1", "rows by island", "make_constraint"),
+    # what solvers solve at once: an island, or everything if islands are disabled
+    Field("tree_order", "", INT, "1", "scratch of islands: whether trees are as they come", "make_constraint"),
+    Field("ngroup", "", INT, "1", "scratch of islands: groups of constraints that are solved apart", "make_constraint"),
+    Field("group", "", INT, "1", "scratch of solvers: the group at hand", "fwd_constraint"),
+    Field("group_part", "ntree 6", COUNT, "1",
+          "scratch of islands: first and end of a group's runs of dofs, of its runs of rows, of its places in map_idof2dof",
+          "make_constraint"),
+    Field("dof_run", "ntree 2", COUNT, "1", "scratch of islands: dofs of a group that follow each other: first, end",
+          "make_constraint"),
+    Field("row_run", "maxefc 2", COUNT, "1", "scratch of islands: rows of a group that follow each other: first, end",
+          "make_constraint"),
     # constraint rows
     Field("efc_type", "maxefc", INT, "1", "type (ConstraintType)", "make_constraint"),
     Field("efc_id", "maxefc", INT, "1", "object of that type", "make_constraint"),

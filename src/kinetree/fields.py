@@ -23,7 +23,7 @@ CONSTANT_DIMS = {
 
 
 # Sizes that each step decides: such fields have room for more than they hold, and grow (see `capacity.py`).
-CAPACITIES = ("maxcon", "maxefc", "maxJ", "maxH", "maxA", "maxpair", "maxlink")
+CAPACITIES = ("maxcon", "maxefc", "maxJ", "maxH", "maxA", "maxpair", "maxlink", "maxhull", "maxface")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .named import QPOS_WIDTH
-from .types import CtrlChart, GainType, JointType, SleepState
+from .types import CtrlChart, EnableBit, GainType, JointType, SleepPolicy, SleepState
 
 if TYPE_CHECKING:
     from .model import Model
@@ -21,7 +21,7 @@ FULLY_AWAKE = -(1 + 10)  # MuJoCo counts ten quiet steps upward from here before
 
 
 def write_initial_state(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
-    """Everything that is not zero after a reset. Trees that a model wants asleep from the start are awake here."""
+    """Everything that is not zero after a reset. Trees that a model wants asleep from the start are awake here still."""
     arrays["qpos"][:] = model.qpos0
     arrays["eq_active"][:] = model.eq_active0
     quaternion = (model.actuator_gaintype == GainType.SO3) & (model.actuator_ctrlspec == CtrlChart.QUAT)
@@ -36,16 +36,25 @@ def write_initial_state(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
         _empty_histories(model, arrays["history"])
 
 
+def wants_sleepers(model: Model) -> bool:
+    """Whether some trees are to be asleep from the start."""
+    return bool(model.opt.enableflags & EnableBit.SLEEP) and bool((model.tree_sleep_policy == SleepPolicy.INIT).any())
+
+
 def _everything_awake(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
     """Lists of what is awake: all bodies and dofs; the world has no parent; what hangs on a mocap body is not static."""
     arrays["tree_asleep"][:] = FULLY_AWAKE
     arrays["tree_awake"][:] = 1
+    arrays["tree_island"][:] = arrays["dof_island"][:] = -1
     static = (model.body_treeid < 0) & (model.body_mocapid[model.body_rootid] < 0)
     arrays["body_awake"][:] = np.where(static, SleepState.STATIC, SleepState.AWAKE)
     arrays["body_awake_ind"][:] = np.arange(model.nbody)
     arrays["parent_awake_ind"][: model.nbody - 1] = np.arange(1, model.nbody)
     arrays["dof_awake_ind"][:] = np.arange(model.nv)
+    ends = (model.nbody, model.nv, model.njnt, model.ngeom, model.nsite)
+    arrays["awake_run"][0, 1::2] = ends
     counts = {
+        "nawake_run": 1,
         "ntree_awake": model.ntree,
         "nbody_awake": model.nbody,
         "nparent_awake": model.nbody - 1,

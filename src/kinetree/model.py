@@ -36,6 +36,7 @@ LAYOUT = Layout(
     {
         **{name: "int64" for name, _ in SIZES},
         **{name: "float64" if field.dtype == REAL else "int64" for name, field in _SCALARS.items()},
+        "edition": "int64",  # how often constants were derived anew, at which trees that sleep wake
     },
 )
 
@@ -94,8 +95,8 @@ class Parameters:
         else:
             check_option(name, a.item(), where)
             self._model._set_constant(key, a.item())
-            if name == "enableflags":
-                self._model.__dict__.pop("_ready", None)  # what is not computed may be other things now
+            if name == "disableflags":
+                self._model.__dict__.pop("_ready", None)  # what is done otherwise may be other things now
 
     def __dir__(self) -> list[str]:
         return sorted(self._declared)
@@ -162,6 +163,7 @@ class Model(NamedAccess, FieldHolder):
             self._set_constant(name, size)
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
+        self._set_constant("edition", constants.get("edition", 0))
         own["callbacks"] = Callbacks()
         own["opt"] = Parameters(self, "opt", OPTION_FIELDS)
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
@@ -301,10 +303,11 @@ class Model(NamedAccess, FieldHolder):
             array[...] = np.asarray(arrays[name]).reshape(array.shape)
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
+        self._set_constant("edition", self._constant("edition") + 1)
 
     def _values(self) -> dict[str, Any]:
         """What `_made` takes."""
-        constants = {name: self._constant(name) for name in (*_SCALARS, *COUNTS)}
+        constants = {name: self._constant(name) for name in (*_SCALARS, *COUNTS, "edition")}
         return {"sizes": dict(self.sizes), "arrays": self._arrays, "constants": constants, "names": self._names,
                 "title": self.title, "source": self._source}  # fmt: skip
 

@@ -1,6 +1,9 @@
 """The pipeline: the order in which stages run. The table of contents of the physics."""
 
+from .collision.convex import near_points, nearest_points
+from .collision.distance import pair_distance
 from .collision.driver import box_with_box, capsule_with_box, collision
+from .collision.hfield import near_prisms
 from .collision.plane_mesh import lowest_corners
 from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
 from .constraint.diagonal import exact_diagonal
@@ -20,18 +23,23 @@ from .dynamics.fluid import fluid
 from .dynamics.kinematics import kinematics
 from .dynamics.passive import passive
 from .dynamics.rne import rne_bias, rne_inverse
+from .dynamics.sleep import fall_asleep, note_positions, update_sleep
+from .dynamics.sleep_state import SLEEP, some_sleep
 from .dynamics.subtree import subtree_vel
 from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
+from .dynamics.waking import wake, wake_by_contacts, wake_by_equalities, wake_by_tendons
+from .integrator.advance import advance_inputs, advance_state
 from .integrator.derivative import smooth_derivative
-from .integrator.euler import euler
-from .integrator.implicit import discrete_acceleration, implicit, implicitfast
-from .integrator.rk4 import rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
-from .kernel import function, stage
+from .integrator.euler import euler_acceleration
+from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
+from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
+from .kernel import function, kernel, stage
 from .sensor.acceleration import acceleration_readings
 from .sensor.contact import contact_readings
 from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
+from .sensor.distance import distance_readings, reserve_for_distances
 from .sensor.position import position_readings
 from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
@@ -44,21 +52,46 @@ from .solver.solve import fwd_constraint
 from .types import EnableBit, Integrator
 
 RK4, IMPLICIT, IMPLICITFAST = int(Integrator.RK4), int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST)
+ASKED, ASLEEP_IN_EULER, ASLEEP_IN_RK4 = (
+    1,
+    2,
+    3,
+)  # settling: whether to tell that trees fell asleep, and in which integrator
 ENERGY, INVDISCRETE, DIAGEXACT = (int(bit) for bit in (EnableBit.ENERGY, EnableBit.INVDISCRETE, EnableBit.DIAGEXACT))
+
+
+@kernel
+def fwd_kinematics(m, d):
+    """Poses of everything; a tendon at its limit wakes what it pulls. MuJoCo's mj_fwdKinematics."""
+    kinematics(m, d)
+    com_pos(m, d)
+    camlight(m, d)
+    tendon(m, d)
+    tendon_path(m, d)
+    if some_sleep(m, d):
+        wake_by_tendons(m, d)
+
+
+@kernel
+def find_contacts(m, d):
+    """Contacts, which wake what sleeps; so do equalities. What woke has contacts that were left out. Part of mj_fwdPosition."""
+    collision(m, d)
+    if some_sleep(m, d):
+        awake = d.ntree_awake[0]
+        wake_by_contacts(m, d)
+        if d.ntree_awake[0] > awake:
+            collision(m, d)
+        wake_by_equalities(m, d)
 
 
 @stage
 def fwd_position(m, d):
     """All that depends on positions alone. MuJoCo's mj_fwdPosition."""
     d.flg_energypos[0] = False
-    kinematics(m, d)
-    com_pos(m, d)
-    camlight(m, d)
-    tendon(m, d)
-    tendon_path(m, d)
+    fwd_kinematics(m, d)
     make_m(m, d)
     factor_m(m, d)
-    collision(m, d)
+    find_contacts(m, d)
     make_constraint(m, d)
     if m.opt_enableflags & DIAGEXACT:
         exact_diagonal(m, d)
@@ -97,13 +130,9 @@ def energy_after_velocity(m, d):
         energy_vel(m, d)
 
 
-@stage
-def forward(m, d):
-    """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
-    fwd_position(m, d)
-    if m.nsensor > 0:
-        sensor_pos(m, d)
-    energy_after_position(m, d)
+@kernel
+def forward_from_position(m, d):
+    """What follows the stages of positions in a forward pass. MuJoCo's mj_forwardSkip with mjSTAGE_POS."""
     fwd_velocity(m, d)
     if m.nsensor > 0:
         sensor_vel(m, d)
@@ -117,9 +146,21 @@ def forward(m, d):
 
 
 @stage
+def forward(m, d):
+    """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
+    fwd_position(m, d)
+    if m.nsensor > 0:
+        sensor_pos(m, d)
+    energy_after_position(m, d)
+    forward_from_position(m, d)
+
+
+@stage
 def forward_without_sensors(m, d):
     """Forward dynamics with sensors skipped, for the substeps of integrators. MuJoCo's mj_forwardSkip."""
     fwd_position(m, d)
+    if m.nsensor > 0:
+        reserve_for_distances(m, d)
     energy_after_position(m, d)
     fwd_velocity(m, d)
     energy_after_velocity(m, d)
@@ -144,10 +185,82 @@ def rk4_begin(m, d):
     rk4_start(m, d)
 
 
+@stage(rare=True)
+def lie_down(m, d):
+    """Put trees to sleep that are ready for it. MuJoCo's mj_sleep and mj_updateSleep."""
+    note_positions(m, d)
+    fall_asleep(m, d)
+    update_sleep(m, d)
+
+
+@stage(rare=True)
+def settle(m, d):
+    """Let trees at rest fall asleep; what depends on velocities is then computed anew. Part of MuJoCo's mj_advance.
+
+    The user's callbacks take part in that: with d.settling it is left to `stepping`, as is the rest of the step.
+    """
+    if fall_asleep(m, d):
+        if d.settling[0] == ASKED:
+            d.settling[0] = ASLEEP_IN_EULER
+        else:
+            forward_from_position(m, d)
+            update_sleep(m, d)
+
+
+@kernel
+def advance(m, d):
+    """The next state from step_acc. MuJoCo's mj_advance."""
+    advance_inputs(m, d)
+    if m.opt_enableflags & SLEEP:
+        note_positions(m, d)
+        settle(m, d)
+    if d.settling[0] < ASLEEP_IN_EULER:
+        advance_state(m, d)
+
+
+@stage(rare=True)
+def euler(m, d):
+    """One semi-implicit Euler step from the accelerations of `forward`. MuJoCo's mj_Euler."""
+    euler_acceleration(m, d)
+    advance(m, d)
+
+
+@stage(rare=True)
+def implicit(m, d):
+    """One step of the full implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICIT."""
+    implicit_acceleration(m, d)
+    advance(m, d)
+
+
+@stage(rare=True)
+def implicitfast(m, d):
+    """One step of the fast implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICITFAST."""
+    implicitfast_acceleration(m, d)
+    advance(m, d)
+
+
 @stage
 def rk4_end(m, d):
-    """The end of an RK4 step, for stepping with callbacks. Part of MuJoCo's mj_RungeKutta."""
-    rk4_finish(m, d)
+    """The end of an RK4 step. Part of MuJoCo's mj_RungeKutta."""
+    if m.opt_enableflags & SLEEP:
+        note_positions(m, d)
+    rk4_combine(m, d)
+    if m.opt_enableflags & SLEEP:
+        settle(m, d)
+    if d.settling[0] < ASLEEP_IN_EULER:
+        rk4_finish(m, d)
+    else:
+        d.settling[0] = ASLEEP_IN_RK4
+
+
+@stage(rare=True)
+def settled(m, d):
+    """The rest of a step in which trees fell asleep, after the pass of the user's callbacks. Part of MuJoCo's mj_advance."""
+    update_sleep(m, d)
+    if d.settling[0] == ASLEEP_IN_RK4:
+        rk4_finish(m, d)
+    else:
+        advance_state(m, d)
 
 
 @stage(rare=True)
@@ -162,7 +275,7 @@ def rk4(m, d):
             rk4_undo(m, d)
             return
         rk4_record(m, d, k, share)
-    rk4_finish(m, d)
+    rk4_end(m, d)
 
 
 @stage
@@ -255,6 +368,7 @@ __all__ = [
     "contact_wrenches",
     "crb",
     "discrete_acceleration",
+    "distance_readings",
     "energy_after_position",
     "energy_after_velocity",
     "energy_pos",
@@ -278,10 +392,15 @@ __all__ = [
     "inverse",
     "inverse_acceleration",
     "kinematics",
+    "lie_down",
     "lowest_corners",
     "make_constraint",
     "make_m",
+    "near_points",
+    "near_prisms",
+    "nearest_points",
     "newton_direction",
+    "pair_distance",
     "passive",
     "position_readings",
     "rangefinders",
@@ -299,6 +418,8 @@ __all__ = [
     "sensor_history",
     "sensor_pos",
     "sensor_vel",
+    "settle",
+    "settled",
     "smooth_derivative",
     "solve_cg",
     "solve_newton",
@@ -310,5 +431,10 @@ __all__ = [
     "tendon_path",
     "tendon_velocity",
     "transmission",
+    "update_sleep",
     "velocity_readings",
+    "wake",
+    "wake_by_contacts",
+    "wake_by_equalities",
+    "wake_by_tendons",
 ]

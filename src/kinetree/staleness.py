@@ -7,6 +7,7 @@ after `step` the fields describe the last forward pass, not the new state. MuJoC
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ import numpy as np
 from . import data as data_module
 from . import pipeline
 from .data_fields import DATA_FIELDS
-from .errors import nearest
+from .dynamics.sleep import FULLY_AWAKE, READY
+from .errors import SimulationWarning, nearest
 from .model import BY_ADDRESS
-from .types import DisableBit
+from .stepping import _user_level
+from .types import DisableBit, SleepPolicy
 
 if TYPE_CHECKING:
     from .data import Data
@@ -183,3 +186,28 @@ def _model_that_ran(data: Data, name: str) -> Model:
 
 
 data_module.ON_DEMAND.update(is_stale=is_stale, require=require)
+
+
+def start_asleep(data: Data) -> None:
+    """After a reset, put the trees to sleep that a model wants asleep from the start. Part of MuJoCo's mj_resetData."""
+    model, arrays = data.model, data._arrays
+    wanted = model.tree_sleep_policy == SleepPolicy.INIT
+    pipeline.forward(model, data)
+    arrays["tree_asleep"][:] = np.where(wanted, READY, FULLY_AWAKE)
+    pipeline.lie_down(model, data)
+    failed = np.flatnonzero(wanted & (arrays["tree_asleep"] < 0))
+    if failed.size:
+        arrays["tree_asleep"][failed] = FULLY_AWAKE
+        body = int(model.tree_bodyadr[failed[0]])
+        text = (
+            f"{failed.size} of {int(wanted.sum())} trees with sleep='init' start awake: they are in contact with what is "
+            f"not asleep, or move; the first has body {model.name('body', body) or body!r}"
+        )
+        if model.__dict__.get("_told_awake") != text:  # once for a model, not with every reset
+            model.__dict__["_told_awake"] = text
+            warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+    for name in ("qacc_smooth", "qfrc_smooth", "ne", "nf", "nl", "nefc", "nJ", "nisland", "nidof", "ngroup"):
+        arrays[name][:] = 0
+
+
+data_module.ON_DEMAND["start_asleep"] = start_asleep

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +27,8 @@ from .bad_states import (
     begin_pass,
     lacked_room,
     message,
-    must_reset,
+    motion_is_bad,
+    position_is_bad,
     remember_warnings,
 )
 from .callbacks import SIGNATURES
@@ -36,7 +39,18 @@ from .kernel.stage import check_arguments, plain
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
 from .sensor.delivery import cut_off_user_sensors
-from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, SensorType, Stage, WarningType
+from .types import (
+    BiasType,
+    DisableBit,
+    DynType,
+    EnableBit,
+    GainType,
+    GeomType,
+    Integrator,
+    SensorType,
+    Stage,
+    WarningType,
+)
 
 if TYPE_CHECKING:
     from .data import Data
@@ -44,6 +58,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
 FWDINV = int(EnableBit.FWDINV)
+SOLVED = (GeomType.HFIELD, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.MESH)  # shapes that need a convex solver
 
 
 @kernel(scalar=True)
@@ -51,9 +66,9 @@ def run_forward(m, d, n):
     """One forward pass; 1 if it counted a warning, LACKS_ROOM if there was no room for all contacts or constraints."""
     remember_warnings(d)
     d.steps_left[0] = 0
-    begin_pass(d)
+    begin_pass(m, d)
     forward_stage(m, d)
-    return LACKS_ROOM if lacked_room(d) else any_new_warning(d)
+    return LACKS_ROOM if lacked_room(m, d) else any_new_warning(d)
 
 
 @kernel(scalar=True)
@@ -65,21 +80,21 @@ def run_steps(m, d, n):
     remember_warnings(d)
     d.steps_left[0] = 0
     for k in range(n):
-        if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
+        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = n - k
             return 1
-        begin_pass(d)
+        begin_pass(m, d)
         forward_stage(m, d)
-        if lacked_room(d):
+        if lacked_room(m, d):
             d.steps_left[0] = n - k
             return LACKS_ROOM
-        if must_reset(m, d, d.qacc, m.nv, BADQACC):
+        if motion_is_bad(m, d, d.qacc, BADQACC):
             d.steps_left[0] = k - n
             return 1
         if m.opt_enableflags & FWDINV:
             pipeline.compare_fwd_inv(m, d)
         integrate(m, d)
-        if lacked_room(d):  # in a substep, which was taken back
+        if lacked_room(m, d):  # in a substep, which was taken back
             d.steps_left[0] = n - k
             return LACKS_ROOM
     return any_new_warning(d)
@@ -130,18 +145,21 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
 
 
 def _get_ready(model: Model) -> None:
-    """Once for each model: say what its simulation leaves out."""
+    """Once for each model: say what its simulation does otherwise than the model asks."""
     if "_ready" not in model.__dict__:
         model.__dict__["_ready"] = True
-        ignored = not_computed(model)
-        if ignored:
-            text = f"kinetree does not compute everything yet: this simulation ignores {', '.join(ignored)}"
-            warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+        for wish in not_computed(model):
+            warnings.warn(
+                f"kinetree does not do what this model asks: {wish}", SimulationWarning, stacklevel=_user_level()
+            )
 
 
 def not_computed(model: Model) -> list[str]:
-    """What a model asks for that `step` leaves out so far."""
-    return ["sleep"] if model.opt.enableflags & EnableBit.SLEEP else []
+    """What a model asks for that `step` does otherwise: at present MuJoCo's older solver for convex shapes."""
+    hulls = np.isin(model.geom_type, SOLVED) & (model.geom_contype | model.geom_conaffinity != 0)
+    if not model.opt.disableflags & DisableBit.NATIVECCD or not (hulls.any() or model.npair):
+        return []
+    return ['nativeccd="disable" is not offered, convex shapes collide by the native solver']
 
 
 def _go_on(model: Model, data: Data) -> None:
@@ -329,15 +347,30 @@ def _finish_step(model: Model, data: Data) -> None:
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(model, data)
-    if model.opt.integrator == Integrator.RK4 and model.callbacks.any:
-        pipeline.rk4_begin(model, data)
-        for k, share in ((1, 0.5), (2, 0.5), (3, 1.0)):
-            pipeline.rk4_move_to(model, data, k=k, share=share)
-            forward_skip(model, data, skip_sensors=True)
-            pipeline.rk4_keep(model, data, k=k, share=share)
-        pipeline.rk4_end(model, data)
-    else:
-        integrate(model, data)
+    with _settling(model, data):
+        if model.opt.integrator == Integrator.RK4 and model.callbacks.any:
+            pipeline.rk4_begin(model, data)
+            for k, share in ((1, 0.5), (2, 0.5), (3, 1.0)):
+                pipeline.rk4_move_to(model, data, k=k, share=share)
+                forward_skip(model, data, skip_sensors=True)
+                pipeline.rk4_keep(model, data, k=k, share=share)
+            pipeline.rk4_end(model, data)
+        else:
+            integrate(model, data)
+
+
+@contextmanager
+def _settling(model: Model, data: Data) -> Iterator[None]:
+    """Let the callbacks take part where trees fall asleep: what depends on velocities is computed anew, then the step ends."""
+    settling = data._arrays["settling"]
+    settling[0] = pipeline.ASKED if model.callbacks.any else 0
+    try:
+        yield
+        if settling[0] > pipeline.ASKED:
+            forward_skip(model, data, Stage.POS)
+            pipeline.settled(model, data)
+    finally:
+        settling[0] = 0
 
 
 def step1(model: Model, data: Data) -> None:
@@ -362,10 +395,11 @@ def step2(model: Model, data: Data) -> None:
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(model, data)
-    if model.opt.integrator == Integrator.RK4:
-        pipeline.euler(model, data)
-    else:
-        integrate(model, data)
+    with _settling(model, data):
+        if model.opt.integrator == Integrator.RK4:
+            pipeline.euler(model, data)
+        else:
+            integrate(model, data)
 
 
 def inverse(model: Model, data: Data) -> None:

@@ -248,3 +248,17 @@ def test_a_pass_that_is_made_again_warns_once(call):
             call(model, data)
         counts.append((len(caught), data.warning_number.tolist()))
     assert counts[0] == counts[1] and counts[1][0] == 1
+
+
+def test_a_pass_that_is_made_again_reads_the_kinetic_energy_anew():
+    """The sensor shows what the pass before has left, if that is up to date; there was none, so it is computed."""
+    sensor = '<sensor><e_kinetic name="energy"/>'
+    model = kt.load(WORLD.format(bodies=BODIES).replace("<sensor>", sensor))
+    for flag in (0, kt.EnableBit.ENERGY):
+        model.opt.enableflags = flag
+        data = kt.Data(model)
+        shrink(data)
+        data.qvel[:] = np.random.default_rng(1).normal(size=model.nv)
+        kt.forward(model, data)
+        momentum = kt.mul_m(model, data, data.qvel)
+        assert data.sensor("energy").data[0] == pytest.approx(0.5 * data.qvel @ momentum, rel=1e-12)

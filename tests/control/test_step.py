@@ -186,17 +186,6 @@ def test_bad_controls_warn():
             call(p.data, p.target)
 
 
-def test_what_is_not_computed_is_said_once():
-    model = kt.load("ball_humanoid")
-    model.opt.enableflags = kt.EnableBit.SLEEP
-    spd = kt.StablePD(model, 1.0, 1.0)
-    with pytest.warns(kt.SimulationWarning, match="sleep"):
-        spd.step(kt.Data(model))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        spd.step(kt.Data(model))
-
-
 def test_h_must_be_the_time_step():
     model = kt.load(CHAIN)
     data, spd = kt.Data(model), kt.StablePD(model, 10.0, 1.0, h=0.02)

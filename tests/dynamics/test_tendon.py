@@ -12,7 +12,6 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.conformance.readable import readable
 from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import FORCE, INERTIA
 from kinetree.conformance.tolerances import MACHINES as MACHINE_TOLERANCE
@@ -72,7 +71,7 @@ def sources() -> dict[str, object]:
     trees = {f"tree{seed}": tendon_tree(seed, False) for seed in range(6)}
     heavy = {f"heavy{seed}": tendon_tree(seed, True) for seed in range(6)}
     wanted = ("suite/manipulator.xml", "suite/quadruped.xml", "hand/manipulate_block.xml")
-    packages = {name: readable(path) for name, path in package_models() if name.endswith(wanted)}
+    packages = {name: path for name, path in package_models() if name.endswith(wanted)}
     return {**own, "tendon_finger": "tendon_finger", **trees, **heavy, **packages}
 
 

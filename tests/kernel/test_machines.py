@@ -40,6 +40,8 @@ RUNS += [(kt.kinematics, machine) for machine in LANES]
 NAMES = ("joints", "cameras", "mocap", "massless", "frames", "humanoid", "tendons", "actuators", "passive", "sensors")
 SOURCES = {path.stem: path for _, path in own_models() if path.stem in NAMES}
 SOURCES |= {f"tree{seed}": random_tree(seed, nbody=8) for seed in (1, 2)}
+# Sensors of what is met first or is nearest, one geom or another: no expression says which.
+NEAREST = (SensorType.RANGEFINDER, SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO)
 REALS = [name for name, field in DATA_FIELDS.items() if field.dtype == REAL]
 
 
@@ -90,8 +92,8 @@ def test_the_runs_reach_every_stage():
             reached.add(stage.stage_index)
             todo += reach(stage.kernel)[1]
     missed = [s.__name__ for s in STAGES if s.__module__.startswith("kinetree.") and s.stage_index not in reached]
-    # two are parts of rk4; wrenches of contacts are asked for one world at a time
-    assert sorted(missed) == ["contact_wrenches", "rk4_begin", "rk4_end", "rne_inverse"], missed
+    # parts of steps with callbacks, of resets, and wrenches of contacts: all asked for one world at a time
+    assert sorted(missed) == ["contact_wrenches", "lie_down", "rk4_begin", "rne_inverse", "settled"], missed
 
 
 @pytest.mark.parametrize("model_name", SOURCES)
@@ -120,10 +122,10 @@ def test_plain_python_equals_floats(stage, model_name):
 
 
 def without_rays(model_name):
-    """The model less its rangefinders: a ray meets one geom or another, which no expression can say."""
+    """The model less rangefinders and distances."""
     spec = mujoco.MjSpec.from_file(str(SOURCES[model_name]))
     for sensor in list(spec.sensors):
-        if int(sensor.type) == SensorType.RANGEFINDER:
+        if int(sensor.type) in NEAREST:
             spec.delete(sensor)
     spec.option.disableflags |= int(kt.DisableBit.CONSTRAINT)
     return kt.load(spec)

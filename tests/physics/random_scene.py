@@ -17,6 +17,8 @@ SOLVERS = ("Newton", "Newton", "CG", "PGS")
 class Scene:
     """Writes the MJCF of one scene."""
 
+    bits = BITS
+
     def __init__(self, seed: int):
         self.rng, self.seed = np.random.default_rng(seed), seed
         self.bodies: list[str] = []
@@ -44,14 +46,22 @@ class Scene:
             out += f' solimp{end}="{" ".join(imp)} {self.rng.integers(1, 4)}"'
         return out
 
+    def assets(self) -> str:
+        """The meshes of the scene."""
+        return f'<mesh name="shape" vertex="{vertices(12, self.seed)}"/>'
+
+    def mesh(self) -> str:
+        """The name of one of them."""
+        return "shape"
+
     def geom(self, shape: str, place: str = "0 0 0") -> str:
-        """One geom of random size and contact parameters; bits let only those meet that have a closed form."""
+        """One geom of random size and contact parameters; bits say which of them meet."""
         sizes = {
             "sphere": self.numbers(0.05, 0.12), "capsule": self.numbers(0.04, 0.1, 2), "cylinder": self.numbers(0.05, 0.1, 2),
             "box": self.numbers(0.04, 0.12, 3), "ellipsoid": self.numbers(0.05, 0.12, 3),
         }  # fmt: skip
-        form = 'mesh="shape"' if shape == "mesh" else f'size="{sizes[shape]}"'
-        out = f'<geom type="{shape}" {form} {BITS[shape]} pos="{place}" condim="{self.rng.choice([1, 3, 4, 6])}"'
+        form = f'mesh="{self.mesh()}"' if shape == "mesh" else f'size="{sizes[shape]}"'
+        out = f'<geom type="{shape}" {form} {self.bits[shape]} pos="{place}" condim="{self.rng.choice([1, 3, 4, 6])}"'
         out += f' friction="{self.numbers(0, 1.2)} {self.numbers(0, 0.05)} {self.numbers(0, 0.01)}"' + self.softness()
         for attribute, value, p in (
             ("margin", self.numbers(0, 0.02), 0.2), ("gap", self.numbers(0, 0.02), 0.2), ("solmix", self.numbers(0, 3), 0.2),
@@ -159,6 +169,13 @@ class Scene:
                 out += f'<connect site1="{first}" site2="{second}" {rest}/>'
         return out
 
+    def flags(self) -> str:
+        """Switches of the model."""
+        bits = (("diagexact", "enable", 0.2), ("override", "enable", 0.1), ("warmstart", "disable", 0.2),
+                ("refsafe", "disable", 0.05),
+                ("filterparent", "disable", 0.1), ("midphase", "disable", 0.2), ("energy", "enable", 0.3))  # fmt: skip
+        return " ".join(f'{name}="{value}"' for name, value, p in bits if self.chance(p))
+
     def text(self) -> str:
         """The whole scene."""
         world = self.world()
@@ -167,10 +184,7 @@ class Scene:
         motors = "".join(
             f'<motor joint="{j}" gear="{self.numbers(0.2, 2)}"/>' for j in self.scalars if self.chance(0.5)
         )
-        bits = (("diagexact", "enable", 0.2), ("override", "enable", 0.1), ("warmstart", "disable", 0.2),
-                ("refsafe", "disable", 0.05),
-                ("filterparent", "disable", 0.1), ("midphase", "disable", 0.2), ("energy", "enable", 0.3))  # fmt: skip
-        flags = " ".join(f'{name}="{value}"' for name, value, p in bits if self.chance(p))
+        flags = self.flags()
         noslip = f'noslip_iterations="{self.rng.integers(1, 5)}"' if self.chance(0.2) else ""
         jacobian, cone = self.pick(("dense", "sparse", "auto")), self.pick(("pyramidal", "elliptic"))
         options = (
@@ -179,7 +193,7 @@ class Scene:
         )
         return (
             f'<mujoco model="scene {self.seed}"><option {options}><flag {flags}/></option>'
-            f'<asset><mesh name="shape" vertex="{vertices(12, self.seed)}"/></asset>'
+            f"<asset>{self.assets()}</asset>"
             f"<worldbody>{world}</worldbody><tendon>{tendon}</tendon><equality>{equality}</equality>"
             f"<actuator>{motors}</actuator></mujoco>"
         )

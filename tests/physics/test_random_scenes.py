@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import mujoco
 import numpy as np
@@ -50,9 +51,9 @@ def compare(seed: int) -> tuple[set[int], set[tuple[int, ...]]]:
     return rows, {(mj.opt.solver, mj.opt.cone, mj.opt.integrator, mj.opt.jacobian)}
 
 
-def survive(seed: int, steps: int) -> bool:
+def survive(seed: int, steps: int, make: Callable[[int], mujoco.MjModel] = random_scene) -> bool:
     """Steps with random controls: all finite. Whether the scene went unstable: if so, MuJoCo's own step does that too."""
-    mj, rng = random_scene(seed), np.random.default_rng(seed)
+    mj, rng = make(seed), np.random.default_rng(seed)
     model = kt.load(mj)
     data = kt.Data(model)
     for k in range(steps):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.io.features import type_name
 from kinetree.types import SensorType
 from tests.pipeline.both import (
     FLAGS,
@@ -70,12 +69,9 @@ SENSORS = {  # type -> its element
     SensorType.TENDONLIMITFRC: '<tendonlimitfrc tendon="t"/>',
     SensorType.CONTACT: '<contact geom1="g"/>',
     SensorType.USER: '<user dim="1" needstage="pos"/>',
-}
-# Sensors that come with distances of geoms, and plugins: refused by name until then.
-LATER = {
-    SensorType.GEOMDIST: '<distance geom1="g" geom2="k"/>',
-    SensorType.GEOMNORMAL: '<normal geom1="g" geom2="k"/>',
-    SensorType.GEOMFROMTO: '<fromto geom1="g" geom2="k"/>',
+    SensorType.GEOMDIST: '<distance geom1="g" geom2="k" cutoff="9"/>',
+    SensorType.GEOMNORMAL: '<normal geom1="g" geom2="k" cutoff="9"/>',
+    SensorType.GEOMFROMTO: '<fromto geom1="g" geom2="k" cutoff="9"/>',
 }
 NO_MODEL = {SensorType.PLUGIN, SensorType.TACTILE}  # need a plugin or a mesh: tests of loading have them
 DEMANDED = {  # type -> flag that stands after `forward`
@@ -91,8 +87,7 @@ DEMANDED = {  # type -> flag that stands after `forward`
 
 
 def test_every_type_of_sensor_is_in_one_of_the_lists():
-    assert set(SENSORS) | set(LATER) | NO_MODEL == set(SensorType)
-    assert not set(SENSORS) & set(LATER)
+    assert set(SENSORS) | NO_MODEL == set(SensorType)
 
 
 @pytest.mark.criteria("001-AC5", "001-AC6", "000-AC8", "000-T7", "P-LAZY-DEMAND", "P-LAZY-NONE")
@@ -122,12 +117,3 @@ def test_a_user_sensor_finds_the_pass_of_its_stage_done(stage, flag, callback):
     pair.same_flags(stage)
     assert pair.flags()[0] == {f: f == flag for f in FLAGS}
     assert seen == [{f: f == flag for f in FLAGS}] * callback
-
-
-@pytest.mark.criteria("P-SENS-LATER")
-@pytest.mark.parametrize("kind", LATER, ids=lambda k: k.name)
-def test_sensors_that_come_later_are_refused_by_name(kind):
-    source = mujoco.MjModel.from_xml_string(ARM.format(LATER[kind]))
-    assert source.sensor_type[0] == kind
-    with pytest.raises(kt.UnsupportedFeatureError, match=f"sensor_type {type_name(kind)} "):
-        kt.load(source)

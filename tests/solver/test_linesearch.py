@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kinetree.kernel import stage
-from kinetree.solver.linesearch import along, search
-from kinetree.solver.primal import inner, prepare_step
+from kinetree.solver.linesearch import along, quadratic_part, search
+from kinetree.solver.primal import prepare_step
 from kinetree.types import Cone
 from tests.constraint.paired_rows import our_jacobian
 from tests.dynamics.paired import same
@@ -19,17 +19,17 @@ NAMES = ["contacts", "limits", "equalities", "dm_control/suite/humanoid.xml"]
 @stage
 def searched(m, d):
     """Length, decrease and slope left of a search to the last digit along sol_step."""
-    prepare_step(m, d)
-    result = search(m, d, 1e-14, d.time[0] == d.time[0])
+    prepare_step(m, d, 0)
+    result = search(m, d, 0, 1e-14, d.time[0] == d.time[0])
     d.solver_improvement[0], d.solver_improvement[1], d.solver_improvement[2] = result[0], result[1], result[2]
 
 
 @stage
 def evaluated(m, d):
     """Change of cost, slope and curvature at the length in solver_fwdinv."""
-    prepare_step(m, d)
-    gauss = inner(m, d.sol_step, d.sol_Ma) - inner(m, d.sol_step, d.qfrc_smooth)
-    result = along(m, d, d.solver_fwdinv[0], gauss, inner(m, d.sol_step, d.sol_Mv))
+    prepare_step(m, d, 0)
+    slope, bend, _ = quadratic_part(m, d, 0)
+    result = along(d, 0, d.solver_fwdinv[0], slope, bend)
     d.solver_improvement[0], d.solver_improvement[1], d.solver_improvement[2] = result[0], result[1], result[2]
 
 

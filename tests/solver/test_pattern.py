@@ -8,10 +8,11 @@ import pytest
 
 import kinetree as kt
 from kinetree.conformance.states import copy_state, random_state
+from kinetree.constraint.island import find_islands, group_all
 from kinetree.kernel import stage
 from kinetree.solver.hessian import make_hessian, solve_hessian
 from kinetree.solver.pattern import set_pattern
-from kinetree.types import Cone, Constraint
+from kinetree.types import Cone, Constraint, DisableBit
 from tests.constraint.paired_rows import our_jacobian
 from tests.dynamics.paired import Pair, same
 from tests.solver.solved import inertia
@@ -21,24 +22,28 @@ from tests.trees import random_tree
 @stage
 def patterned(m, d):
     """The pattern alone."""
+    find_islands(m, d)
     set_pattern(m, d)
 
 
 @stage
 def factored(m, d):
-    """qacc = H^-1 qfrc_smooth."""
+    """qacc = H^-1 qfrc_smooth, with all rows in one group."""
+    find_islands(m, d)
+    group_all(m, d)
     set_pattern(m, d)
     if d.overflow[0] == 0:
-        make_hessian(m, d)
+        make_hessian(m, d, 0)
         for i in range(m.nv):
             d.qacc[i] = d.qfrc_smooth[i]
-        solve_hessian(m, d, d.qacc)
+        solve_hessian(m, d, 0, d.qacc)
 
 
 def tree(seed: int, nbody: int = 12, cone: Cone = Cone.ELLIPTIC) -> Pair:
     """A random tree in a random state."""
     mj = mujoco.MjModel.from_xml_string(random_tree(seed, nbody))
     mj.opt.cone = cone
+    mj.opt.disableflags |= DisableBit.ISLAND
     theirs, model = random_state(mj, np.random.default_rng(seed)), kt.load(mj)
     ours = kt.Data(model)
     copy_state(theirs, ours)

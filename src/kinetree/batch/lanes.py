@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..capacity import FIXED, grown, make_room, note_capacity, starting_capacity
-from ..data import LAYOUT, Data, lower_flags, raise_pending, refuse_unknown_pair
+from ..data import LAYOUT, Data, lower_flags, raise_pending
 from ..data_fields import DATA_FIELDS
 from ..errors import nearest
 from ..fields import REAL
@@ -19,7 +19,7 @@ from ..kernel import machine
 from ..layout import allocate, assign
 from ..model import Model
 
-OWN_ROOM = ("capacity", "needed", "overflow", "unknown_pair")  # how much room there is belongs to the lanes themselves
+OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
 
 
 class LaneData:
@@ -110,7 +110,6 @@ class LaneData:
         """Room for what the last run needed; raises what went wrong in it."""
         needed = lower_flags(self.arrays)
         raise_pending(self.address, *self._views.tolist())
-        refuse_unknown_pair(self.model, self.arrays)
         self._make_room(grown(self._capacity, needed))
 
     def __reduce__(self) -> Any:

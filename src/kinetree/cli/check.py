@@ -35,7 +35,7 @@ def check(argument: str, states: int, seed: int, file: Path | None) -> int:
     for failure in report.failures():
         output.print(describe(failure), style="red", soft_wrap=True, markup=False, highlight=False)
     if missing:
-        text = f"Not computed yet, so switched off on both sides: {', '.join(missing)}."
+        text = f"Done otherwise, and so by MuJoCo for this comparison: {', '.join(missing)}."
         output.print(text, style="yellow", highlight=False)
     for result in report.undecided():
         output.print(describe(result), style="yellow", soft_wrap=True, markup=False, highlight=False)

@@ -63,7 +63,10 @@ def info(argument: str) -> int:
         _print(f"keyframes: {', '.join(key or '(unnamed)' for key in model.names('keyframe'))}")
     _print(f"options that are not default: {', '.join(_options(model)) or 'none'}")
     missing = not_computed(model)
-    _print(f"not computed yet: {', '.join(missing) or 'nothing, all of this model is'}", "yellow" if missing else "")
+    _print(
+        f"done otherwise: {', '.join(missing) or 'nothing, this model gets all it asks for'}",
+        "yellow" if missing else "",
+    )
     return 0
 
 

@@ -5,6 +5,7 @@ another. efc_pos is the violation. Reads: eq_active, xpos, xmat, xquat, site_xpo
 """
 
 from ..dynamics.jacobian import axis_at, last_dof
+from ..dynamics.sleep_state import equality_sleeps
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
 from ..math.quaternion import mul_quat
@@ -246,7 +247,7 @@ def equality_rows(m, d):
     A stage, so that only models with equalities pay for compiling it.
     """
     for e in range(m.neq):
-        if d.eq_active[e]:
+        if d.eq_active[e] and not equality_sleeps(m, d, e):
             if m.eq_type[e] == CONNECT or m.eq_type[e] == WELD:
                 spatial_equality(m, d, e)
             else:

@@ -4,6 +4,7 @@ Reads: dof_frictionloss, tendon_frictionloss, ten_J. The velocity of each row is
 efc_frictionloss.
 """
 
+from ..dynamics.sleep_state import DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel
 from ..types import Constraint
 from .rows import count, count_unless_empty, describe, has_room, put
@@ -45,9 +46,10 @@ def tendon_friction(m, d, t):
 @kernel
 def add_frictions(m, d):
     """Rows of all dofs, then of all tendons, that have friction loss."""
-    for i in range(m.nv):
-        if m.dof_frictionloss[i] != 0.0:
-            dof_friction(m, d, i)
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            if m.dof_frictionloss[i] != 0.0:
+                dof_friction(m, d, i)
     for t in range(m.ntendon):
-        if m.tendon_frictionloss[t] > 0.0:
+        if m.tendon_frictionloss[t] > 0.0 and not tendon_sleeps(m, d, t):
             tendon_friction(m, d, t)

@@ -44,10 +44,10 @@ def times_one(d, r, x, y):
 
 
 @kernel
-def multiply_J(m, d, x, y):
-    """y = J x."""
-    r = 0
-    while r < d.nefc[0]:
+def multiply_rows(d, x, y, first, end):
+    """y = J x for rows from `first` up to `end`; rows with the same columns must not be parted."""
+    r = first
+    while r < end:
         more = d.efc_J_rowsuper[r]
         if more >= 3:
             times_four(d, r, x, y)
@@ -58,6 +58,12 @@ def multiply_J(m, d, x, y):
         else:
             times_one(d, r, x, y)
             r += 1
+
+
+@kernel
+def multiply_J(m, d, x, y):
+    """y = J x."""
+    multiply_rows(d, x, y, 0, d.nefc[0])
 
 
 @kernel
@@ -92,10 +98,10 @@ def add_one(d, r, f, out):
 
 
 @kernel
-def add_J_transpose(m, d, f, out):
-    """out += J' f."""
-    r = 0
-    while r < d.nefc[0]:
+def add_transposed_rows(d, f, out, first, end):
+    """out += J' f for rows from `first` up to `end`; rows with the same columns must not be parted."""
+    r = first
+    while r < end:
         more = d.efc_J_rowsuper[r]
         if more >= 3:
             add_four(d, r, f, out)
@@ -106,3 +112,9 @@ def add_J_transpose(m, d, f, out):
         else:
             add_one(d, r, f, out)
             r += 1
+
+
+@kernel
+def add_J_transpose(m, d, f, out):
+    """out += J' f."""
+    add_transposed_rows(d, f, out, 0, d.nefc[0])

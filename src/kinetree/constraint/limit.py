@@ -4,6 +4,7 @@ Reads: qpos, ten_length, ten_J. A row exists where the distance to the limit, ef
 beyond the limit. The distance of a ball joint is from the largest angle.
 """
 
+from ..dynamics.sleep_state import JOINTS, JOINTS_END, tendon_sleeps
 from ..kernel import kernel
 from ..kernel.ops import any_, atan2, maximum, where, zero
 from ..math.quaternion import MIN_VALUE, normalize4
@@ -77,18 +78,25 @@ def tendon_limit(m, d, t, distance, sign):
 
 
 @kernel
+def joint_limits(m, d, j):
+    """The rows of a joint that has limits."""
+    kind = m.jnt_type[j]
+    if kind == BALL:
+        ball_limit(m, d, j)
+    elif kind != FREE:
+        value = d.qpos[m.jnt_qposadr[j]]
+        scalar_limit(m, d, j, value - m.jnt_range[j, 0], 1.0)
+        scalar_limit(m, d, j, m.jnt_range[j, 1] - value, -1.0)
+
+
+@kernel
 def add_limits(m, d):
     """Rows of all joints, then of all tendons, that are near a limit; the lower one first."""
-    for j in range(m.njnt):
-        if m.jnt_limited[j]:
-            kind = m.jnt_type[j]
-            if kind == BALL:
-                ball_limit(m, d, j)
-            elif kind != FREE:
-                value = d.qpos[m.jnt_qposadr[j]]
-                scalar_limit(m, d, j, value - m.jnt_range[j, 0], 1.0)
-                scalar_limit(m, d, j, m.jnt_range[j, 1] - value, -1.0)
+    for run in range(d.nawake_run[0]):
+        for j in range(d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END]):
+            if m.jnt_limited[j]:
+                joint_limits(m, d, j)
     for t in range(m.ntendon):
-        if m.tendon_limited[t]:
+        if m.tendon_limited[t] and not tendon_sleeps(m, d, t):
             tendon_limit(m, d, t, d.ten_length[t] - m.tendon_range[t, 0], 1.0)
             tendon_limit(m, d, t, m.tendon_range[t, 1] - d.ten_length[t], -1.0)

@@ -1,7 +1,7 @@
 """All rows of constraints in MuJoCo's order: equalities, friction losses, limits, contacts.
 
-MuJoCo: mj_makeConstraint. Reads: positions (kinematics, com_pos, tendon), contacts. Writes: ne, nf, nl, nefc, nJ and the
-fields of `rows`, `contact_rows` and `impedance`.
+MuJoCo: mj_makeConstraint, mj_island. Reads: positions (kinematics, com_pos, tendon), contacts. Writes: ne, nf, nl, nefc,
+nJ and the fields of `rows`, `contact_rows`, `impedance` and `island`.
 """
 
 from ..kernel import kernel, stage
@@ -10,6 +10,7 @@ from .contact_rows import add_contacts, forget_addresses
 from .equality import equality_rows
 from .friction import add_frictions
 from .impedance import make_impedance
+from .island import find_islands
 from .limit import add_limits
 from .rows import count_supernodes
 
@@ -45,7 +46,7 @@ def add_rows(m, d):
 
 @stage
 def make_constraint(m, d):
-    """Rows of all constraints that hold: Jacobian, violation, impedance. MuJoCo's mj_makeConstraint.
+    """Rows of all constraints that hold: Jacobian, violation, impedance, islands. MuJoCo's mj_makeConstraint, mj_island.
 
     Where there was no room, for contacts or for rows, there are none: this pass will run again.
     """
@@ -60,3 +61,4 @@ def make_constraint(m, d):
         else:
             clear(d)
             forget_addresses(d)
+    find_islands(m, d)

@@ -1,7 +1,7 @@
 """Forward dynamics and steps under stable PD: the order of the stages, with the controller's solve in the place of M's.
 
 `evaluate` leaves out what torque and acceleration do not need. `step_once` is a whole step: forward pass with sensors and
-energy, then semi-implicit Euler.
+energy, then semi-implicit Euler. Trees that the controller acts on never sleep; others do as in `kt.step`.
 Writes: what `kt.forward` writes, but for qLD and qfrc_smooth, and with maba M (unless constraints or the kinetic energy ask
 for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 """
@@ -9,18 +9,22 @@ for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 from .. import pipeline
 from ..bad_states import (
     BADQACC,
-    BADQPOS,
     BADQVEL,
     LACKS_ROOM,
     any_new_warning,
     begin_pass,
     lacked_room,
-    must_reset,
+    motion_is_bad,
+    position_is_bad,
     remember_warnings,
 )
 from ..dynamics.applied import add_applied_wrenches
-from ..integrator.advance import advance
+from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, note_positions
+from ..dynamics.sleep_state import SLEEP
+from ..dynamics.waking import count_awake, wake_tree
+from ..integrator.advance import advance_inputs, advance_state
 from ..kernel import kernel
+from ..kernel.ops import any_
 from ..types import EnableBit, SensorType
 from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
@@ -62,6 +66,7 @@ def smooth_velocity(m, d, a):
 @kernel
 def evaluate(m, d, a):
     """Torque and acceleration at the state of d, without constraints."""
+    keep_awake(m, d, a)
     pipeline.kinematics(m, d)
     pipeline.com_pos(m, d)
     pipeline.tendon(m, d)
@@ -100,15 +105,25 @@ def accelerate(m, d, a):
 
 
 @kernel
+def keep_awake(m, d, a):
+    """Trees with gains stay awake: the controller is a force on them."""
+    if m.opt_enableflags & SLEEP:
+        before = d.ntree_awake[0]
+        for i in range(m.nv):
+            if any_((a.kp[i] != 0.0) | (a.kd[i] != 0.0)):
+                wake_tree(m, d, m.dof_treeid[i], FULLY_AWAKE)
+        if count_awake(m, d) > before:
+            pipeline.update_sleep(m, d)
+    return 0
+
+
+@kernel
 def forward(m, d, a):
     """The forward pass of a step."""
     d.flg_energypos[0] = False
-    pipeline.kinematics(m, d)
-    pipeline.com_pos(m, d)
-    pipeline.camlight(m, d)
-    pipeline.tendon(m, d)
-    pipeline.tendon_path(m, d)
-    pipeline.collision(m, d)
+    keep_awake(m, d, a)
+    pipeline.fwd_kinematics(m, d)
+    pipeline.find_contacts(m, d)
     pipeline.make_constraint(m, d)
     if needs_inertia(m, d, a):
         pipeline.make_m(m, d)
@@ -118,6 +133,9 @@ def forward(m, d, a):
     pipeline.transmission(m, d)
     pipeline.sensor_pos(m, d)
     pipeline.energy_after_position(m, d)
+    if m.opt_enableflags & SLEEP:
+        note_positions(m, d)
+        fall_asleep(m, d)  # here, where what depends on velocities is still to come
     d.flg_subtreevel[0] = False
     d.flg_energyvel[0] = False
     smooth_velocity(m, d, a)
@@ -133,8 +151,13 @@ def forward(m, d, a):
 
 @kernel
 def move_on(m, d, a):
-    """The next state, by semi-implicit Euler."""
-    advance(m, d, d.act_dot, d.qacc)
+    """The next state, by semi-implicit Euler; what fell asleep stays behind."""
+    for i in range(m.nv):
+        d.step_acc[i] = d.qacc[i]
+    if m.opt_enableflags & SLEEP:
+        pipeline.update_sleep(m, d)
+    advance_inputs(m, d)
+    advance_state(m, d)
     return 0
 
 
@@ -183,15 +206,15 @@ def run_steps(m, d, a):
     remember_warnings(d)
     d.steps_left[0] = 0
     for k in range(a.steps):
-        if must_reset(m, d, d.qpos, m.nq, BADQPOS) or must_reset(m, d, d.qvel, m.nv, BADQVEL):
+        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = a.steps - k
             return 1
-        begin_pass(d)
+        begin_pass(m, d)
         forward(m, d, a)
-        if lacked_room(d):
+        if lacked_room(m, d):
             d.steps_left[0] = a.steps - k
             return LACKS_ROOM
-        if (k > 0 or a.unchecked == 0) and must_reset(m, d, d.qacc, m.nv, BADQACC):
+        if (k > 0 or a.unchecked == 0) and motion_is_bad(m, d, d.qacc, BADQACC):
             d.steps_left[0] = k - a.steps
             return 1
         move_on(m, d, a)

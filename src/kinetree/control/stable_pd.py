@@ -25,7 +25,7 @@ from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
 from .choice import CHOICES, checked_choice, choose, has_tendon_armature
-from .forward import DOUBTFUL, move_on, run_accelerate, run_evaluate, run_force, run_steps
+from .forward import DOUBTFUL, keep_awake, move_on, run_accelerate, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
 
 MODES = ("spd", "implicit")
@@ -279,6 +279,7 @@ class StablePD:
         model = self._model
         self._arrays["constrained"] = not evaluating
         stepping._remember(data)
+        run(keep_awake, model, data, self._arrays)
         if evaluating:
             for stage in FREE_POSITION:
                 stage(model, data)

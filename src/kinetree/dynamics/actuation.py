@@ -26,6 +26,7 @@ from .servo import (
     wrap_period,
     wrapped,
 )
+from .sleep_state import actuator_sleeps
 
 INTEGRATOR, FILTER, FILTEREXACT = int(DynType.INTEGRATOR), int(DynType.FILTER), int(DynType.FILTEREXACT)
 DYN_NONE, DYN_MUSCLE, DYN_DCMOTOR, DYN_PID = (int(DynType[n]) for n in ("NONE", "MUSCLE", "DCMOTOR", "PID"))
@@ -105,7 +106,7 @@ def actuator_dynamics(m, d):
     read_controls(m, d)
     drop_bad_controls(m, d)
     for k in range(m.nactuator):
-        if m.actuator_actadr[k] >= 0:
+        if m.actuator_actadr[k] >= 0 and not actuator_sleeps(m, d, k):
             set_rates(m, d, k)
         if m.actuator_gaintype[k] == GAIN_USER:
             d.user_gain[k] = 1.0
@@ -261,11 +262,11 @@ def actuator_forces(m, d):
             d.qfrc_actuator[i] = 0.0
         return
     for k in range(m.nactuator):
-        if not actuator_disabled(m, k):
+        if not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             set_force(m, d, k)
     limit_forces(m, d)
     for k in range(m.nactuator):
-        if m.actuator_biastype[k] == BIAS_DCMOTOR and not actuator_disabled(m, k):
+        if m.actuator_biastype[k] == BIAS_DCMOTOR and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             d.actuator_force[m.actuator_outadr[k]] += friction_and_cogging(m, d, k)
     joint_forces(m, d)
 

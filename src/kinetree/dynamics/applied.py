@@ -5,23 +5,25 @@ Reads: xfrc_applied (force, then torque, at xipos, world axes), xpos, xipos, cdo
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, needs, not_, zero
+from ..kernel.ops import absolute, maximum, needs, not_, zero
 from ..math.spatial import add6, dot6, get6, set6, shift_force
 from ..math.vec3 import get3, sub
 from .rne import accumulate_forces
+from .sleep_state import BODIES, BODIES_END
 
 
 @kernel
 def any_wrench(m, d):
     """Whether any body has a wrench: a mask over worlds. Six sums side by side keep the additions from waiting."""
     s0 = s1 = s2 = s3 = s4 = s5 = zero(d.xfrc_applied[0, 0])
-    for b in range(1, m.nbody):
-        s0 += absolute(d.xfrc_applied[b, 0])
-        s1 += absolute(d.xfrc_applied[b, 1])
-        s2 += absolute(d.xfrc_applied[b, 2])
-        s3 += absolute(d.xfrc_applied[b, 3])
-        s4 += absolute(d.xfrc_applied[b, 4])
-        s5 += absolute(d.xfrc_applied[b, 5])
+    for run in range(d.nawake_run[0]):  # what sleeps has none, or it would wake
+        for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
+            s0 += absolute(d.xfrc_applied[b, 0])
+            s1 += absolute(d.xfrc_applied[b, 1])
+            s2 += absolute(d.xfrc_applied[b, 2])
+            s3 += absolute(d.xfrc_applied[b, 3])
+            s4 += absolute(d.xfrc_applied[b, 4])
+            s5 += absolute(d.xfrc_applied[b, 5])
     return not_(s0 + s1 + s2 + s3 + s4 + s5 == 0.0)  # NaN counts: it must not pass unseen
 
 

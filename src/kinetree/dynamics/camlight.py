@@ -10,6 +10,7 @@ from ..kernel.ops import where
 from ..math.quaternion import MIN_VALUE, get4, mul_quat, rotate, to_matrix
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, norm, set3, set9, sub
 from ..types import CamLight
+from .sleep_state import AWAKE, some_sleep
 
 TRACK, TRACKCOM = int(CamLight.TRACK), int(CamLight.TRACKCOM)
 TARGETBODY, TARGETBODYCOM = int(CamLight.TARGETBODY), int(CamLight.TARGETBODYCOM)
@@ -75,10 +76,18 @@ def place_light(m, d, i):
         set3(d.light_xdir, i, direction(rotate(get4(d.xquat, b), get3(m.light_dir, i))))
 
 
+@kernel
+def stays(m, d, b, target):
+    """Whether trees sleep, and neither a body nor the target of what is fixed to it is awake."""
+    return some_sleep(m, d) and d.body_awake[b] != AWAKE and (target < 0 or d.body_awake[target] != AWAKE)
+
+
 @stage
 def camlight(m, d):
     """Poses of cameras and lights. MuJoCo's mj_camlight; runs after `com_pos`, whose subtree_com some modes follow."""
     for i in range(m.ncam):
-        place_camera(m, d, i)
+        if not stays(m, d, m.cam_bodyid[i], m.cam_targetbodyid[i]):
+            place_camera(m, d, i)
     for i in range(m.nlight):
-        place_light(m, d, i)
+        if not stays(m, d, m.light_bodyid[i], m.light_targetbodyid[i]):
+            place_light(m, d, i)

@@ -11,6 +11,7 @@ from ..math.quaternion import MIN_VALUE
 from ..math.spatial import set6
 from ..math.vec3 import add, column, cross, get3, get9, scale, set3, sub
 from ..types import JointType
+from .sleep_state import BODIES, BODIES_END, JOINTS, JOINTS_END, some_sleep
 
 FREE, BALL, SLIDE = int(JointType.FREE), int(JointType.BALL), int(JointType.SLIDE)
 
@@ -84,19 +85,34 @@ def set_motion_axes(m, d, j):
         set_axis(d, v, get3(d.xaxis, j), arm)
 
 
+@kernel
+def add_sleepers(m, d):
+    """Trees that sleep have their mass and centre still: what they hang on gets both."""
+    for t in range(m.ntree):
+        if d.tree_awake[t] == 0:
+            b = m.tree_bodyadr[t]
+            p, mass = m.body_parentid[b], d.subtree_mass[b]
+            d.subtree_mass[p] += mass
+            set3(d.subtree_com, p, add(get3(d.subtree_com, p), scale(get3(d.subtree_com, b), mass)))
+
+
 @stage
 def com_pos(m, d):
     """Subtree masses and centres of mass, body inertias and motion axes at xpos[b]. MuJoCo's mj_comPos."""
-    for b in range(m.nbody):
-        d.subtree_mass[b] = m.body_mass[b]
-        set3(d.subtree_com, b, scale(get3(d.xipos, b), m.body_mass[b]))
-    for b in range(m.nbody - 1, -1, -1):
-        mass, moment = d.subtree_mass[b], get3(d.subtree_com, b)
-        if b > 0:
-            p = m.body_parentid[b]
-            d.subtree_mass[p] += mass
-            set3(d.subtree_com, p, add(get3(d.subtree_com, p), moment))
-        finish_centre(d, b, mass, moment)
-        set_inertia(m, d, b)
-    for j in range(m.njnt):
-        set_motion_axes(m, d, j)
+    for run in range(d.nawake_run[0]):
+        for b in range(d.awake_run[run, BODIES], d.awake_run[run, BODIES_END]):
+            d.subtree_mass[b] = m.body_mass[b]
+            set3(d.subtree_com, b, scale(get3(d.xipos, b), m.body_mass[b]))
+    if some_sleep(m, d):
+        add_sleepers(m, d)
+    for run in range(d.nawake_run[0] - 1, -1, -1):
+        for b in range(d.awake_run[run, BODIES_END] - 1, d.awake_run[run, BODIES] - 1, -1):
+            mass, moment = d.subtree_mass[b], get3(d.subtree_com, b)
+            if b > 0:
+                p = m.body_parentid[b]
+                d.subtree_mass[p] += mass
+                set3(d.subtree_com, p, add(get3(d.subtree_com, p), moment))
+            finish_centre(d, b, mass, moment)
+            set_inertia(m, d, b)
+        for j in range(d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END]):
+            set_motion_axes(m, d, j)

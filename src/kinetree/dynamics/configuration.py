@@ -60,18 +60,24 @@ def move_quat(qpos, a, velocity, v, dt):
 
 
 @kernel
+def move_joint(m, j, qpos, velocity, dt):
+    """The part of a joint in qpos moved along a velocity for a time dt, in place."""
+    a, v, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
+    if kind == FREE:
+        for k in range(3):
+            qpos[a + k] += dt * velocity[v + k]
+        move_quat(qpos, a + 3, velocity, v + 3, dt)
+    elif kind == BALL:
+        move_quat(qpos, a, velocity, v, dt)
+    else:
+        qpos[a] += dt * velocity[v]
+
+
+@kernel
 def move_position(m, qpos, velocity, dt):
     """qpos moved along a velocity for a time dt, in place."""
     for j in range(m.njnt):
-        a, v, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
-        if kind == FREE:
-            for k in range(3):
-                qpos[a + k] += dt * velocity[v + k]
-            move_quat(qpos, a + 3, velocity, v + 3, dt)
-        elif kind == BALL:
-            move_quat(qpos, a, velocity, v, dt)
-        else:
-            qpos[a] += dt * velocity[v]
+        move_joint(m, j, qpos, velocity, dt)
 
 
 @function(reads_data=False, qpos="nq", qvel="nv", dt="1")

@@ -6,7 +6,7 @@ order: row i holds the ancestors of dof i and then i itself. Scratch: cdof_root,
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import zero
+from ..kernel.ops import maximum, zero
 from ..math.spatial import (
     angular,
     dot6,
@@ -22,6 +22,7 @@ from ..math.spatial import (
 from ..math.vec3 import dot, get3, sub
 from ..types import JointType
 from .armature import joint_armature, tendon_armature
+from .sleep_state import BODIES, BODIES_END, some_sleep, tendon_sleeps
 
 FREE = int(JointType.FREE)
 
@@ -36,18 +37,15 @@ def add10(a, b):
 
 
 @kernel
-def composite_inertia(m, d):
-    """Inertia of every subtree, at the origin of its root body.
+def composite_inertia(m, d, run):
+    """Inertia of every subtree of a run of bodies, at the origin of its root body.
 
     A body's first child has the next number, so its share stays at hand. Later children put theirs down in the parent's row.
     """
-    for b in range(m.nbody):
-        d.body_shared[b] = 0
     o = zero(d.time[0])
     nothing = o, o, o, o, o, o, o, o, o, o
     inertia = nothing
-    set10(d.crb, 0, nothing)
-    for b in range(m.nbody - 1, 0, -1):
+    for b in range(d.awake_run[run, BODIES_END] - 1, maximum(d.awake_run[run, BODIES], 1) - 1, -1):
         inertia = add10(inertia, get10(d.cinert, b))
         if d.body_shared[b] != 0:
             inertia = add10(inertia, get10(d.crb, b))
@@ -61,6 +59,18 @@ def composite_inertia(m, d):
                 set10(d.crb, p, inertia)
                 d.body_shared[p] = 1
             inertia = nothing
+
+
+@kernel
+def add_sleepers(m, d):
+    """Trees that sleep have their inertia still: a body that they hang on gets it, but for the world."""
+    for t in range(m.ntree):
+        b = m.tree_bodyadr[t]
+        p = m.body_parentid[b]
+        if d.tree_awake[t] == 0 and p > 0:
+            inertia = shift_inertia(get10(d.crb, b), sub(get3(d.xpos, p), get3(d.xpos, b)))
+            set10(d.crb, p, add10(inertia, get10(d.crb, p)) if d.body_shared[p] != 0 else inertia)
+            d.body_shared[p] = 1
 
 
 @kernel
@@ -87,9 +97,9 @@ def inertia_row(m, d, i, inertia, to_root, below_free):
 
 
 @kernel
-def inertia_matrix(m, d):
-    """M from composite inertias, with the armature of joints."""
-    for b in range(1, m.nbody):
+def inertia_matrix(m, d, run):
+    """M from composite inertias, with the armature of joints, for a run of bodies."""
+    for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
         root = m.body_rootid[b]
         below_free = b != root and m.body_jntnum[root] == 1 and m.jnt_type[m.body_jntadr[root]] == FREE
         inertia = get10(d.crb, b)
@@ -103,7 +113,7 @@ def inertia_matrix(m, d):
 def add_tendon_armature(m, d):
     """M += armature J'J for tendons that carry inertia."""
     for t in range(m.ntendon):
-        if m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0:
+        if (m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0) and not tendon_sleeps(m, d, t):
             armature = tendon_armature(m, t)
             start, end = m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]
             for a in range(start, end):
@@ -119,8 +129,16 @@ def add_tendon_armature(m, d):
 @stage
 def crb(m, d):
     """Composite inertias and the joint-space inertia M. MuJoCo's mj_crb, without tendon armature."""
-    composite_inertia(m, d)
-    inertia_matrix(m, d)
+    o = zero(d.time[0])
+    set10(d.crb, 0, (o, o, o, o, o, o, o, o, o, o))
+    for run in range(d.nawake_run[0]):
+        for b in range(d.awake_run[run, BODIES], d.awake_run[run, BODIES_END]):
+            d.body_shared[b] = 0
+    if some_sleep(m, d):
+        add_sleepers(m, d)
+    for run in range(d.nawake_run[0] - 1, -1, -1):
+        composite_inertia(m, d, run)
+        inertia_matrix(m, d, run)
 
 
 @stage

@@ -8,6 +8,7 @@ from ..kernel import kernel, stage
 from ..kernel.ops import happens, not_, where
 from ..math.quaternion import MIN_VALUE
 from ..types import WarningType
+from .sleep_state import DOFS, DOFS_END
 
 INERTIA = int(WarningType.INERTIA)
 
@@ -54,13 +55,21 @@ def pivot_inverse(pivot):
 
 
 @kernel
-def factor_in_place(m, matrix, diagonal_inverse):
-    """Replace a matrix of M's sparsity by its factors: L below the diagonal, D on it.
+def copy_rows(m, source, target, first, end):
+    """Copy the rows of dofs from `first` up to `end` of a matrix of M's sparsity."""
+    if first < end:
+        for at in range(m.M_rowadr[first], m.M_rowadr[end - 1] + m.M_rownnz[end - 1]):
+            target[at] = source[at]
+
+
+@kernel
+def factor_part(m, matrix, diagonal_inverse, first, end):
+    """Replace a matrix of M's sparsity by its factors: L below the diagonal, D on it; for dofs of whole trees.
 
     The ancestor at place p of a row has p ancestors itself: those before it in the row.
     """
-    k = m.nv - 1
-    while k >= 0:
+    k = end - 1
+    while k >= first:
         row = m.M_rowadr[k]
         n = m.M_rownnz[k] - 1
         inverse = pivot_inverse(matrix[row + n])
@@ -82,14 +91,20 @@ def factor_in_place(m, matrix, diagonal_inverse):
 
 
 @kernel
-def solve_in_place(m, factor, diagonal_inverse, x):
-    """Replace x by the solution of (L'DL) y = x."""
-    for i in range(m.nv - 1, -1, -1):
+def factor_in_place(m, matrix, diagonal_inverse):
+    """Replace a matrix of M's sparsity by its factors."""
+    factor_part(m, matrix, diagonal_inverse, 0, m.nv)
+
+
+@kernel
+def solve_part(m, factor, diagonal_inverse, x, first, end):
+    """Replace x by the solution of (L'DL) y = x for dofs from `first` up to `end`, which must be whole trees."""
+    for i in range(end - 1, first - 1, -1):
         start = m.M_rowadr[i]
         value = x[i]
         for at in range(start, start + m.M_rownnz[i] - 1):
             x[m.M_colind[at]] -= factor[at] * value
-    for i in range(m.nv):
+    for i in range(first, end):
         start = m.M_rowadr[i]
         value = x[i] * diagonal_inverse[i]
         for at in range(start, start + m.M_rownnz[i] - 1):
@@ -98,9 +113,15 @@ def solve_in_place(m, factor, diagonal_inverse, x):
 
 
 @kernel
-def multiply(m, matrix, x, y):
-    """y = matrix x for a symmetric matrix of M's sparsity."""
-    for i in range(m.nv):
+def solve_in_place(m, factor, diagonal_inverse, x):
+    """Replace x by the solution of (L'DL) y = x."""
+    solve_part(m, factor, diagonal_inverse, x, 0, m.nv)
+
+
+@kernel
+def multiply_part(m, matrix, x, y, first, end):
+    """y = matrix x for a symmetric matrix of M's sparsity and dofs from `first` up to `end`, which must be whole trees."""
+    for i in range(first, end):
         start = m.M_rowadr[i]
         end = start + m.M_rownnz[i] - 1
         value = matrix[end] * x[i]
@@ -110,13 +131,20 @@ def multiply(m, matrix, x, y):
         y[i] = value
 
 
+@kernel
+def multiply(m, matrix, x, y):
+    """y = matrix x for a symmetric matrix of M's sparsity."""
+    multiply_part(m, matrix, x, y, 0, m.nv)
+
+
 @stage
 def factor_m(m, d):
     """Factor M into qLD and qLDiagInv; counts a warning where M is singular. MuJoCo's mj_factorM."""
-    for i in range(m.nC):
-        d.qLD[i] = d.M[i]
-    factor_in_place(m, d.qLD, d.qLDiagInv)
-    for i in range(m.nv):
-        if happens(d.qLDiagInv[i] >= 1.0 / MIN_VALUE):
-            d.warning_number[INERTIA] += 1
-            d.warning_lastinfo[INERTIA] = i
+    for run in range(d.nawake_run[0]):
+        first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
+        copy_rows(m, d.M, d.qLD, first, end)
+        factor_part(m, d.qLD, d.qLDiagInv, first, end)
+        for i in range(first, end):
+            if happens(d.qLDiagInv[i] >= 1.0 / MIN_VALUE):
+                d.warning_number[INERTIA] += 1
+                d.warning_lastinfo[INERTIA] = i

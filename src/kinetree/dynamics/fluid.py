@@ -12,7 +12,8 @@ from ..math.quaternion import MIN_VALUE
 from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force, shift_motion
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, root, scale, sub
 from ..types import GeomType
-from .rne import accumulate_forces, project_forces
+from .rne import project_awake
+from .sleep_state import BODIES, BODIES_END
 
 SPHERE, CAPSULE, CYLINDER = int(GeomType.SPHERE), int(GeomType.CAPSULE), int(GeomType.CYLINDER)
 PI = 3.141592653589793
@@ -198,10 +199,10 @@ def set_body_force(m, d, b):
 @stage(rare=True)
 def fluid(m, d):
     """Joint forces of the medium: qfrc_fluid. MuJoCo's mj_fluid."""
-    for b in range(1, m.nbody):
-        if m.body_treeid[b] >= 0:
-            set_body_force(m, d, b)
-        else:
-            set6(d.body_frc, b, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    accumulate_forces(m, d, d.body_frc)
-    project_forces(m, d, d.qfrc_fluid)
+    for run in range(d.nawake_run[0]):
+        for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
+            if m.body_treeid[b] >= 0:
+                set_body_force(m, d, b)
+            else:
+                set6(d.body_frc, b, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    project_awake(m, d, d.qfrc_fluid)

@@ -11,6 +11,17 @@ from ..kernel.ops import cos, maximum, minimum, needs, sin
 from ..math.quaternion import get4, mul_quat, normalize4, set4, to_matrix
 from ..math.vec3 import add, add_scaled, get3, get9, mul_mat_vec, scale, set3, set9, sub
 from ..types import JointType, SameFrame
+from .sleep_state import (
+    BODIES,
+    BODIES_END,
+    GEOMS,
+    GEOMS_END,
+    JOINTS,
+    JOINTS_END,
+    SITES,
+    SITES_END,
+)
+from .waking import wake
 
 FREE, BALL, SLIDE, HINGE = (int(t) for t in (JointType.FREE, JointType.BALL, JointType.SLIDE, JointType.HINGE))
 SAME_BODY, SAME_INERTIA = int(SameFrame.BODY), int(SameFrame.INERTIA)
@@ -19,13 +30,15 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @kernel
-def half_angles(m, d):
+def half_angles(m, d, joint, end):
     """Sine and cosine of half of every entry of qpos - qpos0: one loop without branches, which LLVM turns into SIMD code.
 
     Only hinges need them; computing all costs a tenth of computing each where its joint moves.
     """
-    first = 7 if m.njnt > 0 and m.jnt_type[0] == FREE else 0  # the usual place of a free joint, which has no angle
-    for i in range(first, m.nq):
+    if joint == end:
+        return
+    first = m.jnt_qposadr[joint] + (7 if m.jnt_type[joint] == FREE else 0)  # the usual place of one, which has no angle
+    for i in range(first, m.nq if end == m.njnt else m.jnt_qposadr[end]):
         half = 0.5 * (d.qpos[i] - m.qpos0[i])
         d.half_sin[i] = sin(half)
         d.half_cos[i] = cos(half)
@@ -155,39 +168,31 @@ def place_body(m, d, b):
     place_inertia(m, d, b, pos, quat, mat)
 
 
-@stage
-def kinematics(m, d):
-    """Poses of bodies, joint anchors and axes, geoms and sites from qpos. MuJoCo's mj_kinematics."""
-    half_angles(m, d)
-    set_world(d)
-    g, s, nbody, ngeom, nsite = 0, 0, m.nbody, m.ngeom, m.nsite
-    for start in range(0, nbody, BLOCK):
+@kernel
+def place_run(m, d, run):
+    """Poses of a run of bodies and of all that is fixed in them."""
+    half_angles(m, d, d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END])
+    g, ngeom = d.awake_run[run, GEOMS], d.awake_run[run, GEOMS_END]
+    s, nsite, nbody = d.awake_run[run, SITES], d.awake_run[run, SITES_END], d.awake_run[run, BODIES_END]
+    for start in range(d.awake_run[run, BODIES], nbody, BLOCK):
         end = minimum(start + BLOCK, nbody)
         for b in range(maximum(start, 1), end):
             place_body(m, d, b)
         while g < ngeom and m.geom_bodyid[g] < end:
-            place(
-                d,
-                m.geom_bodyid[g],
-                m.geom_sameframe[g],
-                m.geom_pos,
-                m.geom_quat,
-                d.geom_xpos,
-                d.geom_xquat,
-                d.geom_xmat,
-                g,
-            )
+            same, b = m.geom_sameframe[g], m.geom_bodyid[g]
+            place(d, b, same, m.geom_pos, m.geom_quat, d.geom_xpos, d.geom_xquat, d.geom_xmat, g)
             g += 1
         while s < nsite and m.site_bodyid[s] < end:
-            place(
-                d,
-                m.site_bodyid[s],
-                m.site_sameframe[s],
-                m.site_pos,
-                m.site_quat,
-                d.site_xpos,
-                d.site_xquat,
-                d.site_xmat,
-                s,
-            )
+            same, b = m.site_sameframe[s], m.site_bodyid[s]
+            place(d, b, same, m.site_pos, m.site_quat, d.site_xpos, d.site_xquat, d.site_xmat, s)
             s += 1
+
+
+@stage
+def kinematics(m, d):
+    """Poses of bodies, joint anchors and axes, geoms and sites from qpos. MuJoCo's mj_kinematics."""
+    if d.ntree_awake[0] < m.ntree:
+        wake(m, d)
+    set_world(d)
+    for run in range(d.nawake_run[0]):
+        place_run(m, d, run)

@@ -6,14 +6,15 @@ Writes: qfrc_spring, qfrc_damper, qfrc_gravcomp, qfrc_fluid, qfrc_adhesion, qfrc
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import needs
+from ..kernel.ops import maximum, needs
 from ..math.spatial import set6, shift_force
 from ..math.vec3 import dot, get3, root, sub
 from ..types import DisableBit, JointType
 from .adhesion import add_adhesion_forces
 from .damping import dof_damping, resistance, tendon_damping
 from .fluid import fluid
-from .rne import accumulate_forces, project_forces
+from .rne import project_awake
+from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, JOINTS, JOINTS_END, tendon_sleeps
 from .spring import (
     is_stiff,
     joint_stiffness,
@@ -39,9 +40,9 @@ def pull_back(d, v, stiffness, displacement):
 
 
 @kernel
-def set_joint_springs(m, d):
-    """Spring forces of joints."""
-    for j in range(m.njnt):
+def set_joint_springs(m, d, first, end):
+    """Spring forces of some joints."""
+    for j in range(first, end):
         stiffness = joint_stiffness(m, j)
         if needs(is_stiff(stiffness)):
             v, a, kind = m.jnt_dofadr[j], m.jnt_qposadr[j], m.jnt_type[j]
@@ -61,7 +62,7 @@ def add_tendon_springs(m, d):
     """Spring forces of tendons."""
     for t in range(m.ntendon):
         stiffness = tendon_stiffness(m, t)
-        if needs(is_stiff(stiffness)):
+        if needs(is_stiff(stiffness)) and not tendon_sleeps(m, d, t):
             x = tendon_displacement(m, d, t)
             force = -x * pull_rate(stiffness, x)
             first = m.ten_J_rowadr[t]
@@ -75,26 +76,26 @@ def add_tendon_dampers(m, d):
     for t in range(m.ntendon):
         force = -resistance(tendon_damping(m, t), d.ten_velocity[t])
         first = m.ten_J_rowadr[t]
-        for at in range(first, first + m.ten_J_rownnz[t]):
+        for at in range(first, first + (0 if tendon_sleeps(m, d, t) else m.ten_J_rownnz[t])):
             d.qfrc_damper[m.ten_J_colind[at]] += d.ten_J[at] * force
 
 
 @kernel
 def set_gravity_compensation(m, d):
     """Joint forces that carry a share of each body's weight, applied at its centre of mass."""
-    for b in range(1, m.nbody):
-        lift = -m.body_mass[b] * m.body_gravcomp[b]
-        force = lift * m.opt_gravity[0], lift * m.opt_gravity[1], lift * m.opt_gravity[2]
-        to_origin = sub(get3(d.xpos, b), get3(d.xipos, b))
-        set6(d.body_frc, b, shift_force((0.0, 0.0, 0.0, force[0], force[1], force[2]), to_origin))
-    accumulate_forces(m, d, d.body_frc)
-    project_forces(m, d, d.qfrc_gravcomp)
+    for run in range(d.nawake_run[0]):
+        for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
+            lift = -m.body_mass[b] * m.body_gravcomp[b]
+            force = lift * m.opt_gravity[0], lift * m.opt_gravity[1], lift * m.opt_gravity[2]
+            to_origin = sub(get3(d.xpos, b), get3(d.xipos, b))
+            set6(d.body_frc, b, shift_force((0.0, 0.0, 0.0, force[0], force[1], force[2]), to_origin))
+    project_awake(m, d, d.qfrc_gravcomp)
 
 
 @kernel
-def start(m, d, damped):
-    """Every dof's own damping, if dampers act, and no other force yet."""
-    for i in range(m.nv):
+def start(m, d, damped, first, end):
+    """Own damping of some dofs, if dampers act, and no other force yet."""
+    for i in range(first, end):
         if damped:
             d.qfrc_damper[i] = -resistance(dof_damping(m, i), d.qvel[i])
         else:
@@ -110,9 +111,11 @@ def passive(m, d):
     """Springs, dampers, gravity compensation, medium, adhesion and their sum qfrc_passive. MuJoCo's mj_passive."""
     springs = m.opt_disableflags & NO_SPRING == 0
     dampers = m.opt_disableflags & NO_DAMPER == 0
-    start(m, d, dampers)
+    for run in range(d.nawake_run[0]):
+        start(m, d, dampers, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
+        if springs:
+            set_joint_springs(m, d, d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END])
     if springs:
-        set_joint_springs(m, d)
         add_tendon_springs(m, d)
     if dampers:
         add_tendon_dampers(m, d)
@@ -120,10 +123,12 @@ def passive(m, d):
         fluid(m, d)
     if (springs or dampers) and m.flg_adhesion:
         add_adhesion_forces(m, d)
-    for i in range(m.nv):
-        d.qfrc_passive[i] = d.qfrc_spring[i] + d.qfrc_damper[i] + d.qfrc_fluid[i] + d.qfrc_adhesion[i]
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            d.qfrc_passive[i] = d.qfrc_spring[i] + d.qfrc_damper[i] + d.qfrc_fluid[i] + d.qfrc_adhesion[i]
     if (springs or dampers) and m.flg_gravcomp != 0 and m.opt_disableflags & NO_GRAVITY == 0:
         set_gravity_compensation(m, d)
-        for i in range(m.nv):
-            if not m.jnt_actgravcomp[m.dof_jntid[i]]:  # otherwise fwd_actuation adds it
-                d.qfrc_passive[i] += d.qfrc_gravcomp[i]
+        for run in range(d.nawake_run[0]):
+            for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+                if not m.jnt_actgravcomp[m.dof_jntid[i]]:  # otherwise fwd_actuation adds it
+                    d.qfrc_passive[i] += d.qfrc_gravcomp[i]

@@ -5,6 +5,7 @@ Reads: xpos, cdof, cdof_dot, cvel, cinert, qvel, qacc. Writes: qfrc_bias, or the
 """
 
 from ..kernel import kernel, stage
+from ..kernel.ops import maximum
 from ..math.spatial import (
     add6,
     add_scaled6,
@@ -19,6 +20,7 @@ from ..math.spatial import (
 )
 from ..math.vec3 import get3, sub
 from ..types import DisableBit
+from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from .velocity import lever
 
 NO_GRAVITY = int(DisableBit.GRAVITY)
@@ -41,9 +43,9 @@ def newton_euler(m, d, b, acceleration):
 
 
 @kernel
-def accumulate_forces(m, d, field):
-    """Add the force of every body to its parent's, moved to the parent's origin; the world collects nothing."""
-    for b in range(m.nbody - 1, 0, -1):
+def accumulate_part(m, d, field, first, end):
+    """Add the force of each of some bodies to its parent's, moved to the parent's origin; the world collects nothing."""
+    for b in range(end - 1, maximum(first, 1) - 1, -1):
         p = m.body_parentid[b]
         if p > 0:
             to_parent = sub(get3(d.xpos, p), get3(d.xpos, b))
@@ -51,17 +53,36 @@ def accumulate_forces(m, d, field):
 
 
 @kernel
-def project_forces(m, d, result):
-    """Joint forces: what each motion axis feels of the force on its body."""
-    for i in range(m.nv):
+def accumulate_forces(m, d, field):
+    """The same for all bodies."""
+    accumulate_part(m, d, field, 0, m.nbody)
+
+
+@kernel
+def project_part(m, d, result, first, end):
+    """Joint forces: what each of some motion axes feels of the force on its body."""
+    for i in range(first, end):
         result[i] = dot6(get6(d.cdof, i), get6(d.body_frc, m.dof_bodyid[i]))
 
 
 @kernel
-def bias_accelerations(m, d):
-    """Accelerations and forces of bodies when qacc is zero."""
-    set_world_acceleration(m, d.body_acc)
-    for b in range(1, m.nbody):
+def project_awake(m, d, result):
+    """Joint forces of body_frc, but for trees that sleep; body_frc is then that of subtrees."""
+    for run in range(d.nawake_run[0] - 1, -1, -1):
+        accumulate_part(m, d, d.body_frc, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END])
+        project_part(m, d, result, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
+
+
+@kernel
+def project_forces(m, d, result):
+    """Joint forces of all dofs."""
+    project_part(m, d, result, 0, m.nv)
+
+
+@kernel
+def bias_accelerations(m, d, first, end):
+    """Accelerations and forces of some bodies when qacc is zero."""
+    for b in range(maximum(first, 1), end):
         acceleration = shift_motion(get6(d.body_acc, m.body_parentid[b]), lever(m, d, b))
         first = m.body_dofadr[b]
         for v in range(first, first + m.body_dofnum[b]):
@@ -87,9 +108,10 @@ def full_accelerations(m, d, acc, frc):
 @stage
 def rne_bias(m, d):
     """Coriolis, centrifugal and gravity forces: qfrc_bias. MuJoCo's mj_rne without acceleration."""
-    bias_accelerations(m, d)
-    accumulate_forces(m, d, d.body_frc)
-    project_forces(m, d, d.qfrc_bias)
+    set_world_acceleration(m, d.body_acc)
+    for run in range(d.nawake_run[0]):
+        bias_accelerations(m, d, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END])
+    project_awake(m, d, d.qfrc_bias)
 
 
 @stage

@@ -17,6 +17,7 @@ from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
 from ..types import TendonType, WrapType
 from .armature import tendon_armature
 from .jacobian import axis_at, axis_rate, last_dof
+from .sleep_state import tendon_sleeps
 from .wrap import segment, wrap
 
 FIXED = int(TendonType.FIXED)
@@ -116,6 +117,8 @@ def spatial_tendon(m, d, t):
 def tendon(m, d):
     """Lengths and Jacobians of tendons. MuJoCo's mj_tendon, whose list of points is made by `tendon_path`."""
     for t in range(m.ntendon):
+        if tendon_sleeps(m, d, t):
+            continue
         if m.tendon_type[t] == FIXED:
             fixed_tendon(m, d, t)
         else:
@@ -226,7 +229,7 @@ def tendon_dot(m, d, t):
 def add_tendon_bias(m, d, result):
     """Add the force that keeps the inertia of tendons from accelerating: armature J' (dJ/dt) qvel."""
     for t in range(m.ntendon):
-        if m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0:
+        if (m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0) and not tendon_sleeps(m, d, t):
             force = tendon_armature(m, t) * tendon_dot(m, d, t)
             for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
                 result[m.ten_J_colind[at]] += d.ten_J[at] * force

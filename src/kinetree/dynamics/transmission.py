@@ -18,6 +18,7 @@ from ..types import DisableBit, JointType, TrnType
 from .adhesion import IN_GAP
 from .configuration import conjugate, quat_log
 from .jacobian import axis_at, branch_size, last_dof
+from .sleep_state import actuator_sleeps
 
 JOINT, JOINTINPARENT, SLIDERCRANK = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.SLIDERCRANK)
 TENDON, SITE, SO3 = int(TrnType.TENDON), int(TrnType.SITE), int(TrnType.SO3)
@@ -232,7 +233,10 @@ def transmission(m, d):
     at = 0
     for k in range(m.nactuator):
         kind, row = m.actuator_trntype[k], m.actuator_outadr[k]
-        if kind == JOINT or kind == JOINTINPARENT:
+        if actuator_sleeps(m, d, k):  # lengths stay, arms are none
+            for i in range(row, row + m.actuator_outnum[k]):
+                at = start_row(d, i, at, 0)
+        elif kind == JOINT or kind == JOINTINPARENT:
             at = joint_row(m, d, k, row, at)
         elif kind == TENDON:
             at = tendon_row(m, d, k, row, at)

@@ -6,9 +6,11 @@ Reads: xpos, cdof, qvel. Writes: cvel [rad/s; m/s], cdof_dot (world axes, [angul
 """
 
 from ..kernel import kernel, stage
+from ..kernel.ops import maximum
 from ..math.spatial import add_scaled6, cross_motion, get6, set6, shift_motion
 from ..math.vec3 import get3, sub
 from ..types import JointType
+from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 
 FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 
@@ -43,13 +45,12 @@ def translate_three(d, v, velocity):
     )  # fmt: skip
 
 
-@stage
-def com_vel(m, d):
-    """Velocities of bodies at xpos and rates of the motion axes. MuJoCo's mj_comVel."""
-    for i in range(m.nv):
+@kernel
+def move_run(m, d, run):
+    """Velocities of a run of bodies."""
+    for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
         d.qvel_seen[i] = d.qvel[i]
-    set6(d.cvel, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for b in range(1, m.nbody):
+    for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
         velocity = shift_motion(get6(d.cvel, m.body_parentid[b]), lever(m, d, b))
         first = m.body_jntadr[b]
         for j in range(first, first + m.body_jntnum[b]):
@@ -65,3 +66,11 @@ def com_vel(m, d):
                 set6(d.cdof_dot, v, cross_motion(velocity, axis))
                 velocity = add_scaled6(velocity, axis, d.qvel[v])
         set6(d.cvel, b, velocity)
+
+
+@stage
+def com_vel(m, d):
+    """Velocities of bodies at xpos and rates of the motion axes. MuJoCo's mj_comVel."""
+    set6(d.cvel, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for run in range(d.nawake_run[0]):
+        move_run(m, d, run)

@@ -1,10 +1,12 @@
-"""The step common to all integrators: activations, velocities, positions and time move on.
+"""The step common to all integrators: histories and activations, then velocities, positions and time move on.
 
-MuJoCo: mj_advance. Reads: act_dot, qacc and qvel as given. Writes: history, act, qvel, qpos, plastic, time, qacc_warmstart.
+MuJoCo: mj_advance. Trees fall asleep in between, which is up to the pipeline: it computes anew what depends on their velocity.
+Reads: act_dot, step_acc. Writes: history, act, qvel, qpos, plastic, time, qacc_warmstart.
 """
 
 from ..dynamics.activation import advance_activations, advance_history
-from ..dynamics.configuration import move_position
+from ..dynamics.configuration import move_joint
+from ..dynamics.sleep_state import DOFS, DOFS_END, JOINTS, JOINTS_END
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
 from ..sensor.delivery import sensor_history
@@ -19,9 +21,18 @@ def advance_sensors(m, d):
 
 @kernel
 def advance_velocity(m, d, qacc):
-    """qvel += h qacc."""
-    for i in range(m.nv):
-        d.qvel[i] += m.opt_timestep * qacc[i]
+    """qvel += h qacc, but for trees that sleep."""
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            d.qvel[i] += m.opt_timestep * qacc[i]
+
+
+@kernel
+def advance_position(m, d, velocity, dt):
+    """qpos moves along a velocity, but for trees that sleep."""
+    for run in range(d.nawake_run[0]):
+        for j in range(d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END]):
+            move_joint(m, j, d.qpos, velocity, dt)
 
 
 @kernel
@@ -33,12 +44,17 @@ def finish_step(m, d):
 
 
 @kernel
-def advance(m, d, act_dot, qacc):
-    """Semi-implicit: positions move with the new velocity."""
+def advance_inputs(m, d):
+    """Histories take in this moment, and activations move on."""
     advance_history(m, d)
     advance_sensors(m, d)
-    advance_activations(m, d, act_dot)
-    advance_velocity(m, d, qacc)
-    move_position(m, d.qpos, d.qvel, m.opt_timestep)
+    advance_activations(m, d, d.act_dot)
+
+
+@kernel
+def advance_state(m, d):
+    """Semi-implicit: velocities move with step_acc, positions with the new velocities."""
+    advance_velocity(m, d, d.step_acc)
+    advance_position(m, d, d.qvel, m.opt_timestep)
     advance_plastic(m, d, d.qvel)
     finish_step(m, d)

@@ -6,8 +6,9 @@ as in MuJoCo. Writes: qDeriv = d (qfrc_passive + qfrc_actuator - qfrc_bias) / d 
 """
 
 from ..dynamics.damping import damping_derivative, resistance_slope, tendon_damping
+from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel, stage
-from ..kernel.ops import needs
+from ..kernel.ops import maximum, needs
 from ..math.sparse_lu import add_outer_product, diagonal
 from ..types import DisableBit, Integrator
 from .derivative_actuator import add_actuator_derivative
@@ -21,12 +22,14 @@ NO_SPRING, NO_DAMPER = int(DisableBit.SPRING), int(DisableBit.DAMPER)
 @kernel
 def add_damper_derivative(m, d, matrix):
     """Add d qfrc_damper / d qvel, of joints and tendons."""
-    for i in range(m.nv):
-        matrix[diagonal(m, i)] -= damping_derivative(m, d, i)
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            matrix[diagonal(m, i)] -= damping_derivative(m, d, i)
     for t in range(m.ntendon):
-        slope = resistance_slope(tendon_damping(m, t), d.ten_velocity[t])
-        first = m.ten_J_rowadr[t]
-        add_outer_product(m, matrix, d.ten_J, m.ten_J_colind, first, first + m.ten_J_rownnz[t], -slope)
+        if not tendon_sleeps(m, d, t):
+            slope = resistance_slope(tendon_damping(m, t), d.ten_velocity[t])
+            first = m.ten_J_rowadr[t]
+            add_outer_product(m, matrix, d.ten_J, m.ten_J_colind, first, first + m.ten_J_rownnz[t], -slope)
 
 
 @kernel
@@ -36,7 +39,8 @@ def add_passive_derivative(m, d, matrix):
     if disabled & NO_SPRING != 0 and disabled & NO_DAMPER != 0:
         return
     if needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0)):
-        add_fluid_derivative(m, d, matrix)
+        for run in range(d.nawake_run[0]):
+            add_fluid_derivative(m, d, matrix, run)
     if disabled & NO_DAMPER == 0:
         add_damper_derivative(m, d, matrix)
 
@@ -44,10 +48,13 @@ def add_passive_derivative(m, d, matrix):
 @stage
 def smooth_derivative(m, d):
     """Derivative of smooth forces by qvel: qDeriv; for implicitfast without bias forces. MuJoCo's mjd_smooth_vel."""
-    for at in range(m.nD):
-        d.qDeriv[at] = 0.0
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            for at in range(m.D_rowadr[i], m.D_rowadr[i] + m.D_rownnz[i]):
+                d.qDeriv[at] = 0.0
     add_actuator_derivative(m, d, d.qDeriv)
     add_passive_derivative(m, d, d.qDeriv)
     if m.opt_integrator != IMPLICITFAST:
-        composite_rates(m, d, 1, m.nbody)
-        add_bias_derivative(m, d, d.qDeriv, -1.0, 0, m.nv)
+        for run in range(d.nawake_run[0] - 1, -1, -1):
+            composite_rates(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END])
+            add_bias_derivative(m, d, d.qDeriv, -1.0, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])

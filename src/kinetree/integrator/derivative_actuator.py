@@ -11,6 +11,7 @@ from ..dynamics.actuation import activation, input_of, read_controls
 from ..dynamics.dcmotor import CONTROLLED, friction_and_cogging, motor_slots, motor_voltage, resistance
 from ..dynamics.muscle import guarded, length_curve, normalized_length, optimal_length, peak_force
 from ..dynamics.servo import clip, servo_inputs
+from ..dynamics.sleep_state import actuator_sleeps
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, where, zero
 from ..math.quaternion import MIN_VALUE
@@ -156,7 +157,7 @@ def add_actuator_derivative(m, d, matrix):
     if m.opt_disableflags & NO_ACTUATION:
         return
     for k in range(m.nactuator):
-        if not actuator_disabled(m, k):
+        if not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             slope = actuator_slope(m, d, k)
             for row in range(m.actuator_outadr[k], m.actuator_outadr[k] + m.actuator_outnum[k]):
                 first = d.moment_rowadr[row]

@@ -8,6 +8,7 @@ Reads: cvel, xpos, xipos, ximat, geom_xpos, geom_xmat, cdof; opt_density, opt_vi
 """
 
 from ..dynamics.fluid import any_ellipsoid, box_edge, local_velocity, semiaxes, sort3, swept_moment
+from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, where, zero
 from ..math.quaternion import MIN_VALUE
@@ -283,14 +284,14 @@ def set_body_slope(m, d, b):
 
 
 @kernel
-def composite_slopes(m, d):
-    """Slope of the force on every subtree at xpos of its root."""
-    for b in range(1, m.nbody):
+def composite_slopes(m, d, first, end):
+    """Slope of the force on every subtree at xpos of its root, for some bodies of whole trees."""
+    for b in range(first, end):
         for k in range(36):
             d.fluid_slope[b, k] = 0.0
         if m.body_treeid[b] >= 0:
             set_body_slope(m, d, b)
-    for b in range(m.nbody - 1, 0, -1):
+    for b in range(end - 1, first - 1, -1):
         p = m.body_parentid[b]
         if p > 0 and m.body_treeid[p] >= 0:
             to_parent = sub(get3(d.xpos, p), get3(d.xpos, b))
@@ -317,10 +318,10 @@ def felt_through(slope, v):
 
 
 @kernel
-def add_fluid_derivative(m, d, matrix):
-    """Add d qfrc_fluid / d qvel."""
-    composite_slopes(m, d)
-    for i in range(m.nv):
+def add_fluid_derivative(m, d, matrix, run):
+    """Add d qfrc_fluid / d qvel for a run of bodies."""
+    composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END])
+    for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
         b = m.dof_bodyid[i]
         axis, slope = get6(d.cdof, i), get_slope(d.fluid_slope, b)
         force, felt = force_of(slope, axis), felt_through(slope, axis)

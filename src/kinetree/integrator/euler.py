@@ -1,48 +1,50 @@
 """Semi-implicit Euler, with joint damping taken implicitly.
 
-MuJoCo: mj_Euler. Reads: qacc, M, qvel, qfrc_smooth, qfrc_constraint. Writes: the next state; qH, qHDiagInv, step_acc (scratch).
+MuJoCo: mj_Euler. Reads: qacc, M, qvel, qfrc_smooth, qfrc_constraint. Writes: step_acc; qH, qHDiagInv (scratch).
 """
 
 from ..dynamics.damping import damping_derivative
-from ..dynamics.factor import factor_in_place, solve_in_place
-from ..kernel import kernel, stage
+from ..dynamics.factor import copy_rows, factor_part, solve_part
+from ..dynamics.sleep_state import DOFS, DOFS_END
+from ..kernel import kernel
 from ..kernel.ops import absolute, needs
 from ..types import DisableBit
-from .advance import advance
 
 EXPLICIT = int(DisableBit.EULERDAMP) | int(DisableBit.DAMPER)
 
 
 @kernel
-def any_damping(m):
-    """Whether some degree of freedom is damped, by itself or by an actuator."""
-    for i in range(m.nv):
-        if m.jnt_actuatorid[m.dof_jntid[i]] != -1:
-            return True
-        slope = absolute(m.dof_damping[i]) + absolute(m.dof_dampingpoly[i, 0]) + absolute(m.dof_dampingpoly[i, 1])
-        if needs(slope > 0.0):
-            return True
+def any_damping(m, d):
+    """Whether some degree of freedom that is awake is damped, by itself or by an actuator."""
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            if m.jnt_actuatorid[m.dof_jntid[i]] != -1:
+                return True
+            slope = absolute(m.dof_damping[i]) + absolute(m.dof_dampingpoly[i, 0]) + absolute(m.dof_dampingpoly[i, 1])
+            if needs(slope > 0.0):
+                return True
     return False
 
 
 @kernel
 def implicit_damping(m, d):
     """Accelerations from (M + h B) qacc = force, where B is the slope of the damping force."""
-    for i in range(m.nC):
-        d.qH[i] = d.M[i]
-    for i in range(m.nv):
-        d.qH[m.M_rowadr[i] + m.M_rownnz[i] - 1] += m.opt_timestep * damping_derivative(m, d, i)
-        d.step_acc[i] = d.qfrc_smooth[i] + d.qfrc_constraint[i]
-    factor_in_place(m, d.qH, d.qHDiagInv)
-    solve_in_place(m, d.qH, d.qHDiagInv, d.step_acc)
+    for run in range(d.nawake_run[0]):
+        first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
+        copy_rows(m, d.M, d.qH, first, end)
+        for i in range(first, end):
+            d.qH[m.M_rowadr[i] + m.M_rownnz[i] - 1] += m.opt_timestep * damping_derivative(m, d, i)
+            d.step_acc[i] = d.qfrc_smooth[i] + d.qfrc_constraint[i]
+        factor_part(m, d.qH, d.qHDiagInv, first, end)
+        solve_part(m, d.qH, d.qHDiagInv, d.step_acc, first, end)
 
 
-@stage(rare=True)
-def euler(m, d):
-    """One semi-implicit Euler step from the accelerations of `forward`. MuJoCo's mj_Euler."""
-    if m.opt_disableflags & EXPLICIT == 0 and any_damping(m):
+@kernel
+def euler_acceleration(m, d):
+    """The acceleration of a semi-implicit Euler step: step_acc."""
+    if m.opt_disableflags & EXPLICIT == 0 and any_damping(m, d):
         implicit_damping(m, d)
     else:
-        for i in range(m.nv):
-            d.step_acc[i] = d.qacc[i]
-    advance(m, d, d.act_dot, d.step_acc)
+        for run in range(d.nawake_run[0]):
+            for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+                d.step_acc[i] = d.qacc[i]

@@ -3,16 +3,16 @@
 MuJoCo: mj_implicit, mjd_freeMhat, mj_discreteAcc. The acceleration solves (M - h D) a = force with D = qDeriv.
 `implicit` has the full D, which is not symmetric, and factors by LU. `implicitfast` leaves out the derivative of bias forces
 and factors like M; only for bodies that fly alone, where those forces make fast spins unstable, it solves a full 6 x 6 block.
-Reads: M, qfrc_smooth, qfrc_constraint and what `smooth_derivative` reads. Writes: the next state; qDeriv, qLU or qH and
-qHDiagInv, step_acc (scratch). With implicitfast, the blocks of lone bodies are in qLU.
+Reads: M, qfrc_smooth, qfrc_constraint and what `smooth_derivative` reads. Writes: step_acc; qDeriv, qLU or qH and
+qHDiagInv (scratch). With implicitfast, the blocks of lone bodies are in qLU.
 """
 
 from ..dynamics.damping import damping_derivative
-from ..dynamics.factor import factor_in_place, multiply, solve_in_place
+from ..dynamics.factor import copy_rows, factor_part, multiply, solve_in_place, solve_part
+from ..dynamics.sleep_state import DOFS, DOFS_END, JOINTS, JOINTS_END
 from ..kernel import kernel, stage
 from ..math.sparse_lu import factor_lu, multiply_rows, solve_lu
 from ..types import Integrator, JointType
-from .advance import advance
 from .derivative import smooth_derivative
 from .derivative_actuator import refresh_controls
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
@@ -33,10 +33,11 @@ def set_full_rows(m, d, first, end):
 
 
 @kernel
-def set_symmetric(m, d):
-    """M - h D in the pattern of M: qH."""
-    for at in range(m.nC):
-        d.qH[at] = d.M[at] - m.opt_timestep * d.qDeriv[m.mapD2M[at]]
+def set_symmetric(m, d, first, end):
+    """M - h D in the pattern of M, for dofs first..end - 1: qH."""
+    if first < end:
+        for at in range(m.M_rowadr[first], m.M_rowadr[end - 1] + m.M_rownnz[end - 1]):
+            d.qH[at] = d.M[at] - m.opt_timestep * d.qDeriv[m.mapD2M[at]]
 
 
 @kernel
@@ -59,22 +60,21 @@ def set_forces(m, d, first, end):
 
 
 @kernel
-def solve_symmetric(m, d):
-    """Accelerations from the symmetric system; rows of lone bodies are M's, only to be well defined."""
-    set_symmetric(m, d)
-    for j in range(m.njnt):
+def solve_symmetric(m, d, run):
+    """Accelerations from the symmetric system of a run of bodies; rows of lone bodies are M's, only to be well defined."""
+    first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
+    set_symmetric(m, d, first, end)
+    for j in range(d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END]):
         if m.jnt_type[j] == FREE and is_lone_body(m, m.jnt_bodyid[j]):
-            first = m.jnt_dofadr[j]
-            for at in range(m.M_rowadr[first], m.M_rowadr[first + 5] + m.M_rownnz[first + 5]):
-                d.qH[at] = d.M[at]
-    factor_in_place(m, d.qH, d.qHDiagInv)
-    solve_in_place(m, d.qH, d.qHDiagInv, d.step_acc)
+            copy_rows(m, d.M, d.qH, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
+    factor_part(m, d.qH, d.qHDiagInv, first, end)
+    solve_part(m, d.qH, d.qHDiagInv, d.step_acc, first, end)
 
 
 @kernel
-def solve_lone_bodies(m, d):
-    """Accelerations of bodies that fly alone, over those of the symmetric system."""
-    for j in range(m.njnt):
+def solve_lone_bodies(m, d, first, end):
+    """Accelerations of bodies that fly alone, over those of the symmetric system, for some joints."""
+    for j in range(first, end):
         if m.jnt_type[j] == FREE and is_lone_body(m, m.jnt_bodyid[j]):
             v = m.jnt_dofadr[j]
             set_lone_block(m, d, j)
@@ -83,25 +83,26 @@ def solve_lone_bodies(m, d):
             solve_lu(m, d.qLU, d.step_acc, v, v + 6)
 
 
-@stage(rare=True)
-def implicit(m, d):
-    """One step of the full implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICIT."""
+@kernel
+def implicit_acceleration(m, d):
+    """The acceleration of a step of the full implicit integrator: step_acc."""
     smooth_derivative(m, d)
-    set_full_rows(m, d, 0, m.nv)
-    set_forces(m, d, 0, m.nv)
-    factor_lu(m, d.qLU, 0, m.nv)
-    solve_lu(m, d.qLU, d.step_acc, 0, m.nv)
-    advance(m, d, d.act_dot, d.step_acc)
+    for run in range(d.nawake_run[0]):
+        first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
+        set_full_rows(m, d, first, end)
+        set_forces(m, d, first, end)
+        factor_lu(m, d.qLU, first, end)
+        solve_lu(m, d.qLU, d.step_acc, first, end)
 
 
-@stage(rare=True)
-def implicitfast(m, d):
-    """One step of the fast implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICITFAST."""
+@kernel
+def implicitfast_acceleration(m, d):
+    """The acceleration of a step of the fast implicit integrator: step_acc."""
     smooth_derivative(m, d)
-    set_forces(m, d, 0, m.nv)
-    solve_symmetric(m, d)
-    solve_lone_bodies(m, d)
-    advance(m, d, d.act_dot, d.step_acc)
+    for run in range(d.nawake_run[0]):
+        set_forces(m, d, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
+        solve_symmetric(m, d, run)
+        solve_lone_bodies(m, d, d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END])
 
 
 @kernel
@@ -119,7 +120,7 @@ def discrete_forces(m, d):
         set_full_rows(m, d, 0, m.nv)
         multiply_rows(m, d.qLU, d.qacc, d.step_acc, 0, m.nv)
     else:
-        set_symmetric(m, d)
+        set_symmetric(m, d, 0, m.nv)
         multiply(m, d.qH, d.qacc, d.step_acc)
         for j in range(m.njnt):
             if m.jnt_type[j] == FREE and is_lone_body(m, m.jnt_bodyid[j]):
@@ -134,7 +135,7 @@ def discrete_acceleration(m, d):
     For Euler, implicit and implicitfast; of RK4 there is no such inverse, and qacc stays as it is.
     """
     kind = m.opt_integrator
-    damped = kind == EULER and m.opt_disableflags & EXPLICIT == 0 and any_damping(m)
+    damped = kind == EULER and m.opt_disableflags & EXPLICIT == 0 and any_damping(m, d)
     if kind == IMPLICIT or kind == IMPLICITFAST or damped:
         discrete_forces(m, d)
         for i in range(m.nv):

@@ -2,18 +2,19 @@
 
 MuJoCo: mj_RungeKutta. Reference: H. Munthe-Kaas, Runge-Kutta methods on Lie groups, 1998: stage velocities of quaternions are
 pulled back to the start of the step before they are combined.
-The pipeline calls `rk4_start`, then three times `rk4_move`, the forward pass and `rk4_record`, then `rk4_finish`.
+The pipeline calls `rk4_start`, then three times `rk4_move`, the forward pass and `rk4_record`, then `rk4_combine` and
+`rk4_finish`.
 Reads: qpos, qvel, act, time, qacc, act_dot. Writes: the next state. Scratch: rk_*, step_acc.
 """
 
 from ..dynamics.activation import advance_activations, advance_history
-from ..dynamics.configuration import move_position
+from ..dynamics.sleep_state import dof_sleeps
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
 from ..kernel.ops import cos, sin, sqrt, where
 from ..math.vec3 import cross, dot
 from ..types import JointType
-from .advance import advance_sensors, advance_velocity, finish_step
+from .advance import advance_position, advance_sensors, advance_velocity, finish_step
 
 FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 
@@ -87,7 +88,7 @@ def rk4_return(m, d):
     for i in range(m.nq):
         d.qpos[i] = d.rk_qpos[i]
     for i in range(m.nv):
-        d.qvel[i] = d.rk_qvel[i]
+        d.qvel[i] = 0.0 if dof_sleeps(m, d, i) else d.rk_qvel[i]
     for i in range(m.na):
         d.act[i] = d.rk_act[i]
     d.time[0] = d.rk_time[0]
@@ -100,10 +101,11 @@ def rk4_move(m, d, k, share):
     h = share * m.opt_timestep
     for i in range(m.nv):
         d.rk_step[i] = d.rk_vel[k - 1, i]
-        d.qvel[i] += h * d.rk_acc[k - 1, i]
+        if not dof_sleeps(m, d, i):
+            d.qvel[i] += h * d.rk_acc[k - 1, i]
     for i in range(m.na):
         d.act[i] += h * d.rk_act_dot[k - 1, i]
-    move_position(m, d.qpos, d.rk_step, h)
+    advance_position(m, d, d.rk_step, h)
     d.time[0] += h
 
 
@@ -143,8 +145,8 @@ def rk4_undo(m, d):
 
 
 @kernel
-def rk4_finish(m, d):
-    """From the start along the combined slopes."""
+def rk4_combine(m, d):
+    """Back to the start with the slopes combined; histories and activations move on."""
     rk4_return(m, d)
     for i in range(m.nv):
         d.rk_step[i] = weighted(d.rk_vel, i)
@@ -155,8 +157,13 @@ def rk4_finish(m, d):
     swap_actuators(m, d)
     advance_activations(m, d, d.step_act_dot)
     swap_actuators(m, d)
+
+
+@kernel
+def rk4_finish(m, d):
+    """From the start along the combined slopes."""
     advance_velocity(m, d, d.step_acc)
-    move_position(m, d.qpos, d.rk_step, m.opt_timestep)
+    advance_position(m, d, d.rk_step, m.opt_timestep)
     if m.nplastic > 0:
         restore_tendons(m, d)
         advance_plastic(m, d, d.rk_step)

@@ -7,8 +7,9 @@ contact_friction. Writes: efc_force, efc_weight, contact_H (elliptic, in its mid
 Reference: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints".
 """
 
+from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel
-from ..kernel.ops import not_, sqrt, where, zero
+from ..kernel.ops import maximum, minimum, not_, sqrt, where, zero
 from ..types import Constraint
 
 ELLIPTIC = int(Constraint.CONTACT_ELLIPTIC)
@@ -107,19 +108,19 @@ def update_elliptic(d, k, i, n):
 
 
 @kernel
-def update_rows(m, d, with_hessian):
-    """Forces and curvatures of all rows at efc_jar; the sum of their costs."""
+def update_run(d, first, end, with_hessian):
+    """Forces and curvatures of rows from `first` up to `end` at efc_jar; the sum of their costs."""
     cost = zero(d.time[0])
-    for i in range(d.ne[0]):
+    losses = d.ne[0] + d.nf[0]
+    for i in range(first, minimum(end, d.ne[0])):
         x, mass = d.efc_jar[i], d.efc_D[i]
         d.efc_force[i] = -mass * x
         d.efc_weight[i] = mass
         cost += 0.5 * mass * x * x
-    last = d.ne[0] + d.nf[0]
-    for i in range(d.ne[0], last):
+    for i in range(maximum(first, d.ne[0]), minimum(end, losses)):
         cost += update_friction(d, i)
-    i = last
-    while i < d.nefc[0]:
+    i = maximum(first, losses)
+    while i < end:
         if d.efc_type[i] == ELLIPTIC:
             k = d.efc_id[i]
             n = d.contact_dim[k]
@@ -131,4 +132,19 @@ def update_rows(m, d, with_hessian):
         else:
             cost += update_one_sided(d, i)
             i += 1
+    return cost
+
+
+@kernel
+def update_rows(m, d, with_hessian):
+    """Forces and curvatures of all rows at efc_jar; the sum of their costs."""
+    return update_run(d, 0, d.nefc[0], with_hessian)
+
+
+@kernel
+def update_group(d, g, with_hessian):
+    """The same for the rows of a group."""
+    cost = zero(d.time[0])
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        cost += update_run(d, d.row_run[s, FIRST], d.row_run[s, END], with_hessian)
     return cost

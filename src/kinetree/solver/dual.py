@@ -6,6 +6,7 @@ Reads: efc_J, qLD, qLDiagInv, efc_b, efc_R. Writes: nY, efc_Y and its pattern, s
 """
 
 from ..collision.contact import MAXA, fits
+from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..constraint.jacobian_product import add_J_transpose
 from ..dynamics.factor import solve_in_place
 from ..kernel import kernel
@@ -124,6 +125,17 @@ def see_forces(m, d):
         d.sol_Yf[i] = 0.0
     for r in range(d.nefc[0]):
         add_force(d, r, d.efc_force[r])
+
+
+@kernel
+def see_forces_of(d, g):
+    """Y' f of the forces of a group."""
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
+            d.sol_Yf[i] = 0.0
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for r in range(d.row_run[s, FIRST], d.row_run[s, END]):
+            add_force(d, r, d.efc_force[r])
 
 
 @kernel

@@ -7,9 +7,10 @@ Columns of rows are dofs in the order of `order.py`, and every row has all colum
 Reads: M, efc_J, efc_weight, contact_H, the pattern. Writes: H (its factors in the end), H_diaginv.
 """
 
+from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END
 from ..dynamics.factor import pivot_inverse
 from ..kernel import kernel
-from ..kernel.ops import minimum, needs, zero
+from ..kernel.ops import maximum, minimum, needs, zero
 from ..types import Cone, Constraint
 from .order import segment_end
 
@@ -149,9 +150,9 @@ def add_cone(m, d, k, r, n):
 
 
 @kernel
-def start_with_inertia(m, d):
-    """H = M."""
-    for i in range(m.nv):
+def start_with_inertia(m, d, first, end):
+    """H = M for dofs from `first` up to `end`."""
+    for i in range(first, end):
         row, n = d.H_rowadr[i], d.H_rownnz[i]
         source, count = m.M_rowadr[i], m.M_rownnz[i]
         at = place(d, i, m.M_colind, source, count)
@@ -171,10 +172,10 @@ def start_with_inertia(m, d):
 
 
 @kernel
-def add_rows(m, d):
-    """H += J' W J but for the sliding cones."""
-    r = 0
-    while r < d.nefc[0]:
+def add_rows(m, d, first, end):
+    """H += J' W J of rows from `first` up to `end`, but for the sliding cones."""
+    r = first
+    while r < end:
         more, w0 = d.efc_J_rowsuper[r], d.efc_weight[r]
         count = 4 if more >= 3 else (2 if more >= 1 else 1)
         w1 = w2 = w3 = zero(w0)
@@ -188,12 +189,16 @@ def add_rows(m, d):
 
 
 @kernel
-def add_cones(m, d):
-    """H += J' W J of the sliding cones."""
-    for k in range(d.ncon[0]):
-        r = d.contact_efc_address[k]
-        if r >= 0 and d.efc_type[r] == ELLIPTIC and needs(d.contact_H[k, 0] != 0.0):
-            add_cone(m, d, k, r, d.contact_dim[k])
+def add_cones(m, d, first, end):
+    """H += J' W J of the sliding cones among rows from `first` up to `end`."""
+    r = maximum(first, d.ne[0] + d.nf[0] + d.nl[0])
+    while r < end:
+        k, n = d.efc_id[r], 1
+        if d.efc_type[r] == ELLIPTIC:
+            n = d.contact_dim[k]
+            if needs(d.contact_H[k, 0] != 0.0):
+                add_cone(m, d, k, r, n)
+        r += n
 
 
 @kernel
@@ -293,10 +298,10 @@ def eliminate_four(d, k):
 
 
 @kernel
-def factor_hessian(m, d):
-    """Replace H by its factors."""
-    at = m.nv - 1
-    while at >= 0:
+def factor_hessian(d, first, end):
+    """Replace H by its factors, for places from `first` up to `end`."""
+    at = end - 1
+    while at >= first:
         k = d.H_order[at]
         if d.H_super[k] >= 3:
             eliminate_four(d, k)
@@ -310,20 +315,24 @@ def factor_hessian(m, d):
 
 
 @kernel
-def make_hessian(m, d):
-    """Build H at the present curvatures, and factor it."""
-    start_with_inertia(m, d)
-    add_rows(m, d)
+def make_hessian(m, d, g):
+    """Build H of a group at the present curvatures, and factor it."""
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        start_with_inertia(m, d, d.dof_run[s, FIRST], d.dof_run[s, END])
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        add_rows(m, d, d.row_run[s, FIRST], d.row_run[s, END])
     if m.opt_cone == ELLIPTIC_CONE:
-        add_cones(m, d)
-    factor_hessian(m, d)
+        for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+            add_cones(m, d, d.row_run[s, FIRST], d.row_run[s, END])
+    factor_hessian(d, d.group_part[g, PLACES], d.group_part[g, PLACES_END])
 
 
 @kernel
-def solve_hessian(m, d, x):
-    """Replace x by the solution of H y = x."""
-    p = m.nv - 1
-    while p >= 0:
+def solve_hessian(m, d, g, x):
+    """Replace x by the solution of H y = x for the dofs of a group."""
+    first, end = d.group_part[g, PLACES], d.group_part[g, PLACES_END]
+    p = end - 1
+    while p >= first:
         i = d.H_order[p]
         start, n, value = d.H_rowadr[i], d.H_rownnz[i] - 1, x[i]
         if d.H_super[i] >= 1:
@@ -337,8 +346,8 @@ def solve_hessian(m, d, x):
             for at in range(start, start + n):
                 x[d.H_colind[at]] -= d.H[at] * value
             p -= 1
-    p = 0
-    while p < m.nv:
+    p = first
+    while p < end:
         i = d.H_order[p]
         start, n, value = d.H_rowadr[i], d.H_rownnz[i] - 1, x[i] * d.H_diaginv[i]
         if i + 1 < m.nv and d.H_super[i + 1] >= 1:

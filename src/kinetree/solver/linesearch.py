@@ -4,8 +4,9 @@ MuJoCo: PrimalSearch in engine_solver.c. Newton's iteration on the slope, kept i
 stops by itself. Reads: efc_jar, efc_Jv, sol_Ma, sol_Mv, sol_step, qfrc_smooth and what `cost.py` reads.
 """
 
+from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel
-from ..kernel.ops import absolute, any_, not_, sqrt, where, zero
+from ..kernel.ops import absolute, any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint
 from .cost import friction_bound, middle_mass
@@ -88,45 +89,54 @@ def along_one_sided(d, i, a):
 
 
 @kernel
-def along(m, d, a, gauss1, gauss2):
-    """Change of the whole cost, its slope and its curvature at step length a."""
-    quad1, quad2 = gauss1, gauss2
-    for i in range(d.ne[0]):
-        v = d.efc_D[i] * d.efc_Jv[i]
-        quad1 += v * d.efc_jar[i]
-        quad2 += v * d.efc_Jv[i]
-    cost, slope, bend = a * (quad1 + 0.5 * a * quad2), quad1 + a * quad2, quad2
-    last = d.ne[0] + d.nf[0]
-    for i in range(d.ne[0], last):
-        c, s, b = along_friction(d, i, a)
-        cost, slope, bend = cost + c, slope + s, bend + b
-    i = last
-    while i < d.nefc[0]:
-        n = 1
-        if d.efc_type[i] == ELLIPTIC:
-            n = d.contact_dim[d.efc_id[i]]
-            c, s, b = along_elliptic(d, d.efc_id[i], i, n, a)
-        else:
-            c, s, b = along_one_sided(d, i, a)
-        cost, slope, bend = cost + c, slope + s, bend + b
-        i += n
+def quadratic_part(m, d, g):
+    """Slope at the start and curvature of what is quadratic all along the step: the Gauss part and equalities; its norm."""
+    slope = bend = square = zero(d.time[0])
+    for run in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[run, FIRST], d.dof_run[run, END]):
+            v = d.sol_step[i]
+            slope += v * (d.sol_Ma[i] - d.qfrc_smooth[i])
+            bend += v * d.sol_Mv[i]
+            square += v * v
+    for run in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for i in range(d.row_run[run, FIRST], minimum(d.row_run[run, END], d.ne[0])):
+            v = d.efc_D[i] * d.efc_Jv[i]
+            slope += v * d.efc_jar[i]
+            bend += v * d.efc_Jv[i]
+    return slope, bend, sqrt(square)
+
+
+@kernel
+def along(d, g, a, gauss1, gauss2):
+    """Change of the group's cost, its slope and its curvature at step length a; gauss1, gauss2: of its quadratic part."""
+    cost, slope, bend = a * (gauss1 + 0.5 * a * gauss2), gauss1 + a * gauss2, gauss2
+    losses = d.ne[0] + d.nf[0]
+    for run in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        first, end = d.row_run[run, FIRST], d.row_run[run, END]
+        for i in range(maximum(first, d.ne[0]), minimum(end, losses)):
+            c, s, b = along_friction(d, i, a)
+            cost, slope, bend = cost + c, slope + s, bend + b
+        i = maximum(first, losses)
+        while i < end:
+            n = 1
+            if d.efc_type[i] == ELLIPTIC:
+                n = d.contact_dim[d.efc_id[i]]
+                c, s, b = along_elliptic(d, d.efc_id[i], i, n, a)
+            else:
+                c, s, b = along_one_sided(d, i, a)
+            cost, slope, bend = cost + c, slope + s, bend + b
+            i += n
     return cost, slope, where(bend > MIN_VALUE, bend, MIN_VALUE)
 
 
 @kernel
-def search(m, d, tolerance, active):
-    """Length of the step, the decrease of the cost, and the slope that is left for a step of unit length.
+def search(m, d, g, tolerance, active):
+    """Length of a group's step, the decrease of the cost, and the slope that is left for a step of unit length.
 
     All are zero in worlds that are not active or do not get lower. tolerance: slope at which to stop, for a unit step.
     """
-    gauss1 = gauss2 = square = zero(d.time[0])
-    for i in range(m.nv):
-        v = d.sol_step[i]
-        gauss1 += v * (d.sol_Ma[i] - d.qfrc_smooth[i])
-        gauss2 += v * d.sol_Mv[i]
-        square += v * v
-    norm = sqrt(square)
-    _, slope, bend = along(m, d, zero(square), gauss1, gauss2)
+    gauss1, gauss2, norm = quadratic_part(m, d, g)
+    _, slope, bend = along(d, g, zero(norm), gauss1, gauss2)
     going = active & (norm >= MIN_VALUE)
     a = where(going, -slope / bend, 0.0)
     low = high = best = cost = zero(a)
@@ -134,7 +144,7 @@ def search(m, d, tolerance, active):
     bracketed, uphill = slope != slope, slope > 0.0  # the step leads downhill but for rounding: then the way is back
     count = 1
     while any_(going) and (count < m.opt_ls_iterations or (count < MOST and any_(going & not_(cost < 0.0)))):
-        c, slope, bend = along(m, d, a, gauss1, gauss2)
+        c, slope, bend = along(d, g, a, gauss1, gauss2)
         count += 1
         size = absolute(slope)
         better = going & (c < 0.0) & ((size <= left) | not_(cost < 0.0))

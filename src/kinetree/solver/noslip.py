@@ -5,13 +5,14 @@ one, opposite edges of a pyramid in pairs with their sum held, the friction of a
 Reads: efc_force and what `dual.py` reads. Writes: efc_force, and again what the solvers write.
 """
 
+from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel, stage
-from ..kernel.ops import any_, maximum, not_, where, zero
+from ..kernel.ops import any_, maximum, minimum, not_, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, Solver
 from .dual import acceleration, add_force, finish, product, project, see_forces, set_force
 from .pgs import WORSE, bounded
-from .primal import report, scaling
+from .primal import MOST_ISLANDS, report, scaling
 from .qcqp import solve_on_disc
 
 ELLIPTIC, PYRAMIDAL = int(Constraint.CONTACT_ELLIPTIC), int(Constraint.CONTACT_PYRAMIDAL)
@@ -86,13 +87,13 @@ def stiffen_cone(d, k, i, n, active):
 
 
 @kernel
-def stiffen(d, active):
-    """One sweep over all that is friction; by how much the cost fell."""
-    improvement = zero(d.time[0])
-    for i in range(d.ne[0], d.ne[0] + d.nf[0]):
+def stiffen_run(d, first, end, active):
+    """Visit all that is friction among rows from `first` up to `end`; by how much the cost fell."""
+    improvement, losses = zero(d.time[0]), d.ne[0] + d.nf[0]
+    for i in range(maximum(first, d.ne[0]), minimum(end, losses)):
         improvement += stiffen_loss(d, i, active)
-    i = d.ne[0] + d.nf[0]
-    while i < d.nefc[0]:
+    i = maximum(first, losses)
+    while i < end:
         if d.efc_type[i] == PYRAMIDAL:
             improvement += stiffen_pair(d, i, active)
             i += 2
@@ -105,6 +106,32 @@ def stiffen(d, active):
     return improvement
 
 
+@kernel
+def softness(d, g):
+    """What the regularisation of a group's rows costs."""
+    total = zero(d.time[0])
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for i in range(d.row_run[s, FIRST], d.row_run[s, END]):
+            total += 0.5 * d.efc_force[i] * d.efc_force[i] * d.efc_R[i]
+    return total
+
+
+@kernel
+def stiffen(m, d, g):
+    """Sweep over the friction of a group until it holds; how often."""
+    soft, scale, k = softness(d, g), scaling(m, d, g), 0
+    active = soft == soft
+    while k < m.opt_noslip_iterations and any_(active):
+        improvement = soft if k == 0 else zero(soft)
+        for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+            improvement += stiffen_run(d, d.row_run[s, FIRST], d.row_run[s, END], active)
+        improvement = scale * improvement
+        report(d, improvement, 0.0, 0.0)
+        active = active & not_(improvement < m.opt_noslip_tolerance)
+        k += 1
+    return k
+
+
 @stage(rare=True)
 def solve_noslip(m, d):
     """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
@@ -113,15 +140,8 @@ def solve_noslip(m, d):
         if d.overflow[0] != 0:
             return
     see_forces(m, d)
-    soft, scale = zero(d.time[0]), scaling(m, d)
-    for i in range(d.nefc[0]):
-        soft += 0.5 * d.efc_force[i] * d.efc_force[i] * d.efc_R[i]
-    active = soft == soft
-    first, k = d.solver_niter[0], 0
-    while k < m.opt_noslip_iterations and any_(active):
-        improvement = scale * (stiffen(d, active) + (soft if k == 0 else zero(soft)))
-        report(d, first + k, improvement, 0.0, 0.0)
-        active = active & not_(improvement < m.opt_noslip_tolerance)
-        k += 1
+    for g in range(d.ngroup[0]):
+        k = stiffen(m, d, g)
+        if g < MOST_ISLANDS:
+            d.solver_niter[g] += k
     finish(m, d)
-    d.solver_niter[0] = first + k

@@ -2,9 +2,11 @@
 
 Within a tree, dofs go from the leaves to the root: that fills nothing in. Trees that rows couple (bodies in a heap) fill in,
 much or little depending on which goes first: here it is the one that is coupled to the fewest dofs at that moment, and what
-it couples is then counted as coupled. A place in the order is counted from what goes last. The order depends on the rows of
+it couples is then counted as coupled. Islands have places of their own, one after the other, and those within an island are
+found for it alone. A place in the order is counted from what goes last. The order depends on the rows of
 this step alone, so that results do not depend on what came before. Reference: George and Liu 1981, ch. 5 (minimum degree).
-Reads: dof_treeid, tree_dofadr, tree_dofnum, efc_J_colind. Writes: H_order, H_place, H_reordered. Scratch: tree_link, H_link.
+Reads: map_itree2tree, map_idof2dof, dof_treeid, tree_dofadr, tree_dofnum, efc_J_colind.
+Writes: H_order, H_place, H_reordered, H_tree. Scratch: tree_link, H_link.
 """
 
 from ..collision.contact import MAXLINK, fits
@@ -72,20 +74,22 @@ def couple_trees(m, d):
 
 
 @kernel
-def least_coupled(m, d):
-    """The last tree among those left that are coupled to the fewest dofs."""
+def least_coupled(m, d, first, end):
+    """The last tree among those left of an island, given by places, that are coupled to the fewest dofs."""
     best, degree = -1, m.nv + 1
-    for t in range(m.ntree - 1, -1, -1):
+    for place in range(end - 1, first - 1, -1):
+        t = d.map_itree2tree[place]
         if d.H_link[t, DEGREE] != GONE and d.H_link[t, DEGREE] < degree:
             best, degree = t, d.H_link[t, DEGREE]
     return best
 
 
 @kernel
-def take_out(m, d, t):
-    """Eliminate a tree: all that it is coupled to is coupled from now on."""
+def take_out(m, d, t, first, end):
+    """Eliminate a tree: all of its island that it is coupled to is coupled from now on."""
     count = 0
-    for u in range(m.ntree):
+    for place in range(first, end):
+        u = d.map_itree2tree[place]
         if d.tree_link[t * m.ntree + u] != 0:
             d.tree_link[u * m.ntree + t] = 0
             d.H_link[u, DEGREE] -= m.tree_dofnum[t]
@@ -110,30 +114,54 @@ def give_places(m, d, t, end):
 
 
 @kernel
+def is_regrouped(m, d):
+    """Whether islands are others than at the last call."""
+    changed = d.H_pattern[0] == 0
+    for t in range(m.ntree):
+        changed = changed or d.H_tree[t] != d.tree_island[t]
+        d.H_tree[t] = d.tree_island[t]
+    return changed
+
+
+@kernel
 def keep_order(m, d):
-    """The order of the model; whether it was another one."""
-    moved = d.H_reordered[0] != 0 or d.H_pattern[0] == 0
+    """The order of the model, island by island; whether it was another one."""
+    moved = is_regrouped(m, d) or d.H_reordered[0] != 0
     if moved:
-        for i in range(m.nv):
-            d.H_order[i] = i
-            d.H_place[i] = i
+        for place in range(m.nv):
+            i = d.map_idof2dof[place]
+            d.H_order[place] = i
+            d.H_place[i] = place
     d.H_reordered[0] = 0
     return moved
 
 
 @kernel
+def order_island(m, d, first, end, after):
+    """Find the order of an island's trees, given by places, whose dofs come before place `after`; whether it is another."""
+    moved = False
+    for _ in range(first, end):
+        t = least_coupled(m, d, first, end)
+        take_out(m, d, t, first, end)
+        moved = give_places(m, d, t, after) or moved
+        after -= m.tree_dofnum[t]
+    return moved
+
+
+@kernel
 def order_trees(m, d):
-    """Find the order for the rows of this step; whether it is another than before."""
-    moved = d.H_pattern[0] == 0
+    """Find the order for the rows of this step; whether it, or what is an island, is another than before."""
     if m.ntree < 3 or m.ntree > MOST_TREES or not fits(d, MAXLINK, m.ntree * m.ntree) or not couple_trees(m, d):
         return keep_order(m, d)
+    moved = is_regrouped(m, d)
     if moved:
-        keep_order(m, d)
-    place = m.nv
-    for _ in range(m.ntree):
-        t = least_coupled(m, d)
-        take_out(m, d, t)
-        moved = give_places(m, d, t, place) or moved
-        place -= m.tree_dofnum[t]
+        d.H_reordered[0] = 1
+        keep_order(m, d)  # dofs in no island have places too
+    if d.nisland[0] == 0:
+        moved = order_island(m, d, 0, m.ntree, m.nv) or moved
+    for k in range(d.nisland[0]):
+        first = d.island_itreeadr[k]
+        after = d.island_idofadr[k] + d.island_nv[k]
+        moved = order_island(m, d, first, first + d.island_ntree[k], after) or moved
     d.H_reordered[0] = 1
     return moved

@@ -226,8 +226,12 @@ def find_supernodes(m, d):
 def set_pattern(m, d):
     """Find the pattern for the rows of this step, unless the last one will do."""
     crossing = count_crossing(m, d)
-    reordered = order_trees(m, d) if crossing > 0 else keep_order(m, d)
-    if reordered or d.H_pattern[0] != crossing + 1 or (crossing > 0 and not all_covered(m, d)):
+    if crossing > 0:
+        stale = order_trees(m, d) or not all_covered(m, d)
+    else:
+        keep_order(m, d)
+        stale = False  # the pattern of trees is the same in any order
+    if stale or d.H_pattern[0] != crossing + 1:
         if crossing == 0:
             set_tree_pattern(m, d)
         else:

@@ -2,20 +2,23 @@
 
 MuJoCo: mj_solPGS, and its warm start. Each block, a row or an elliptic contact, is solved with the others held; blocks are
 visited in a shuffled order, and between sweeps forces are extrapolated (Nesterov's momentum) unless that pointed the wrong
-way (O'Donoghue and Candes 2015, "Adaptive restart for accelerated gradient schemes"). Each world stops by itself.
+way (O'Donoghue and Candes 2015, "Adaptive restart for accelerated gradient schemes"). Each group of constraints is solved for
+itself, and in it each world stops by itself.
 Reads: the rows, efc_b, qacc_warmstart and what `dual.py` reads. Writes: efc_force and what `dual.py` writes.
 """
 
+from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..constraint.rows import is_sparse
 from ..kernel import kernel, stage
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, DisableBit
 from .cost import update_rows
-from .dual import acceleration, add_force, finish, product, project, see_forces, set_force
-from .primal import report, residuals, scaling
+from .dual import acceleration, add_force, finish, product, project, see_forces, see_forces_of, set_force
+from .primal import report, residuals, scaling, size_of, sum_up
 from .qcqp import solve_on_disc
-from .shuffle import FIRST, shuffle
+from .shuffle import FIRST as FIRST_NUMBER
+from .shuffle import shuffle
 
 ELLIPTIC, NO_WARMSTART = int(Constraint.CONTACT_ELLIPTIC), int(DisableBit.WARMSTART)
 WORSE = 1e-10  # an update that raises the cost by more is taken back
@@ -28,18 +31,20 @@ def rows_of(d, i):
 
 
 @kernel
-def make_blocks(d):
-    """Where blocks begin, the inverse diagonal of A + R, and its blocks for elliptic contacts; how many blocks there are."""
-    count = i = 0
-    while i < d.nefc[0]:
-        n = rows_of(d, i)
-        for j in range(n):
-            d.efc_ARinv[i + j] = 1.0 / (product(d, i + j, i + j) + d.efc_R[i + j])
-            if n > 1:
-                set_cone_row(d, d.efc_id[i], i, j, n)
-        d.efc_block[count] = i
-        count += 1
-        i += n
+def make_blocks(d, g):
+    """Where a group's blocks begin, the inverse diagonal of A + R, its blocks for elliptic contacts; how many there are."""
+    count = 0
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        i = d.row_run[s, FIRST]
+        while i < d.row_run[s, END]:
+            n = rows_of(d, i)
+            for j in range(n):
+                d.efc_ARinv[i + j] = 1.0 / (product(d, i + j, i + j) + d.efc_R[i + j])
+                if n > 1:
+                    set_cone_row(d, d.efc_id[i], i, j, n)
+            d.efc_block[count] = i
+            count += 1
+            i += n
     return count
 
 
@@ -98,11 +103,11 @@ def into_cone(d, k, i, n):
 
 
 @kernel
-def extrapolate(m, d, beta):
-    """Move forces on by a share of their last change, which is zero in worlds that do not; remember both."""
+def extrapolate_run(d, first, end, beta):
+    """Move forces of some rows on by a share of their last change, which is zero in worlds that do not; remember both."""
     if any_(beta > 0.0):
-        i = 0
-        while i < d.nefc[0]:
+        i = first
+        while i < end:
             n = rows_of(d, i)
             for j in range(i, i + n):
                 f = d.efc_force[j]
@@ -114,11 +119,18 @@ def extrapolate(m, d, beta):
                 d.efc_force[i] = bounded(d, i, d.efc_force[i])
             i += n
     else:
-        for i in range(d.nefc[0]):
+        for i in range(first, end):
             d.efc_before[i] = d.efc_force[i]
-    for i in range(d.nefc[0]):
+    for i in range(first, end):
         d.efc_ahead[i] = d.efc_force[i]
-    see_forces(m, d)  # afresh, so that rounding does not add up
+
+
+@kernel
+def extrapolate(d, g, beta):
+    """The same for a group."""
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        extrapolate_run(d, d.row_run[s, FIRST], d.row_run[s, END], beta)
+    see_forces_of(d, g)  # afresh, so that rounding does not add up
 
 
 @kernel
@@ -204,18 +216,44 @@ def sweep(d, blocks, active):
 
 
 @kernel
-def overshot(d):
+def overshot(d, g):
     """Where the sweep went back on the extrapolation."""
     total = zero(d.time[0])
-    for i in range(d.nefc[0]):
-        total += (d.efc_force[i] - d.efc_ahead[i]) * (d.efc_ahead[i] - d.efc_before[i])
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for i in range(d.row_run[s, FIRST], d.row_run[s, END]):
+            total += (d.efc_force[i] - d.efc_ahead[i]) * (d.efc_ahead[i] - d.efc_before[i])
     return total < 0.0
 
 
 @kernel
-def dual_size(m, d):
-    """Numbers in MuJoCo's matrix of the dual problem if it is dense, in ours if it is sparse."""
-    return d.nY[0] if is_sparse(m) else d.nefc[0] * d.nefc[0]
+def dual_size(m, d, g):
+    """Numbers in MuJoCo's matrix of a group's dual problem if it is dense, in ours if it is sparse."""
+    _, rows = size_of(d, g)
+    if not is_sparse(m):
+        return rows * rows
+    total = 0
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for r in range(d.row_run[s, FIRST], d.row_run[s, END]):
+            total += d.efc_Y_rownnz[r]
+    return total
+
+
+@kernel
+def solve_group(m, d, g):
+    """Solve one group; how many sweeps it took."""
+    blocks, scale, k = make_blocks(d, g), scaling(m, d, g), 0
+    high, low = FIRST_NUMBER
+    age = zero(d.time[0])  # sweeps since the momentum was lost
+    active = age == 0.0
+    while k < m.opt_iterations and any_(active):
+        extrapolate(d, g, where(active & (age > 1.0), (age - 1.0) / (age + 2.0), 0.0))
+        high, low = shuffle(d.efc_block, blocks, high, low)
+        improvement = scale * sweep(d, blocks, active)
+        report(d, improvement, 0.0, 0.0)
+        age = where(overshot(d, g) & (k > 0), 0.0, age + 1.0)
+        active = active & not_(improvement < m.opt_tolerance)
+        k += 1
+    return k
 
 
 @stage(rare=True)
@@ -225,18 +263,7 @@ def solve_pgs(m, d):
     if d.overflow[0] != 0:
         return
     start(m, d)
-    blocks, scale = make_blocks(d), scaling(m, d)
-    high, low = FIRST
-    age = zero(d.time[0])  # sweeps since the momentum was lost
-    active = age == 0.0
-    k = 0
-    while k < m.opt_iterations and any_(active):
-        extrapolate(m, d, where(active & (age > 1.0), (age - 1.0) / (age + 2.0), 0.0))
-        high, low = shuffle(d.efc_block, blocks, high, low)
-        improvement = scale * sweep(d, blocks, active)
-        report(d, k, improvement, 0.0, 0.0)
-        age = where(overshot(d) & (k > 0), 0.0, age + 1.0)
-        active = active & not_(improvement < m.opt_tolerance)
-        k += 1
+    for g in range(d.ngroup[0]):
+        k = solve_group(m, d, g)
+        sum_up(d, g, k, dual_size(m, d, g))
     finish(m, d)
-    d.solver_niter[0], d.solver_nnz[0] = k, dual_size(m, d)

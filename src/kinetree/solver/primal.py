@@ -1,20 +1,22 @@
 """What the primal solvers share: where they start, the gradient, moving on, and when they stop.
 
 MuJoCo: mj_solPrimal, PrimalUpdateGrad and warmstart in engine_solver.c and engine_forward.c. The cost of an acceleration a is
-(a - qacc_smooth)' M (a - qacc_smooth) / 2 plus that of the rows (`cost.py`).
+(a - qacc_smooth)' M (a - qacc_smooth) / 2 plus that of the rows (`cost.py`). It is a sum over groups (`island.py`) that have no
+dof in common: all start at once, and then each is minimised for itself.
 Reads: M, qfrc_smooth, qacc_smooth, qacc_warmstart, efc_J, efc_aref. Writes: qacc, sol_Ma, efc_jar, sol_grad, qfrc_constraint.
 """
 
-from ..constraint.jacobian_product import add_J_transpose, multiply_J
+from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END
+from ..constraint.jacobian_product import add_transposed_rows, multiply_J, multiply_rows
 from ..constraint.rows import is_sparse
-from ..dynamics.factor import multiply, solve_in_place
+from ..dynamics.factor import multiply, multiply_part, solve_part
 from ..kernel import kernel
 from ..kernel.ops import maximum, sqrt, where, zero
 from ..types import DisableBit
 from .cost import update_rows
 
 NO_WARMSTART = int(DisableBit.WARMSTART)
-MOST_REPORTS = 200  # iterations whose statistics are kept
+MOST_REPORTS, MOST_ISLANDS = 200, 20  # iterations whose statistics are kept, islands whose iterations are counted
 
 
 @kernel
@@ -52,81 +54,122 @@ def begin(m, d):
             d.qacc[i] = where(better, d.qacc_warmstart[i], d.qacc_smooth[i])
     multiply(m, d.M, d.qacc, d.sol_Ma)
     residuals(m, d, d.qacc)
+    if d.nisland[0] > 0:
+        for p in range(d.nidof[0], m.nv):  # dofs in no island: nothing acts on them
+            i = d.map_idof2dof[p]
+            d.qacc[i], d.qfrc_constraint[i] = d.qacc_smooth[i], 0.0
 
 
 @kernel
-def gradient(m, d):
-    """sol_grad = M qacc - qfrc_smooth - J' force, and qfrc_constraint = J' force; the gradient's norm."""
-    for i in range(m.nv):
-        d.qfrc_constraint[i] = 0.0
-    add_J_transpose(m, d, d.efc_force, d.qfrc_constraint)
+def gradient(m, d, g):
+    """sol_grad = M qacc - qfrc_smooth - J' force, and qfrc_constraint = J' force, of a group; the gradient's norm."""
     square = zero(d.time[0])
-    for i in range(m.nv):
-        g = d.sol_Ma[i] - d.qfrc_smooth[i] - d.qfrc_constraint[i]
-        d.sol_grad[i] = g
-        square += g * g
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
+            d.qfrc_constraint[i] = 0.0
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        add_transposed_rows(d, d.efc_force, d.qfrc_constraint, d.row_run[s, FIRST], d.row_run[s, END])
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
+            slope = d.sol_Ma[i] - d.qfrc_smooth[i] - d.qfrc_constraint[i]
+            d.sol_grad[i] = slope
+            square += slope * slope
     return sqrt(square)
 
 
 @kernel
-def inner(m, a, b):
-    """Inner product of two vectors over the dofs."""
-    total = zero(a[0])
-    for i in range(m.nv):
-        total += a[i] * b[i]
+def inner(d, g, a, b):
+    """Inner product of two vectors over the dofs of a group."""
+    total = zero(d.time[0])
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
+            total += a[i] * b[i]
     return total
 
 
 @kernel
-def precondition(m, d):
+def precondition(m, d, g):
     """sol_Mgrad = M^-1 grad."""
-    for i in range(m.nv):
-        d.sol_Mgrad[i] = d.sol_grad[i]
-    solve_in_place(m, d.qLD, d.qLDiagInv, d.sol_Mgrad)
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        first, end = d.dof_run[s, FIRST], d.dof_run[s, END]
+        for i in range(first, end):
+            d.sol_Mgrad[i] = d.sol_grad[i]
+        solve_part(m, d.qLD, d.qLDiagInv, d.sol_Mgrad, first, end)
 
 
 @kernel
-def promised(m, d, scale):
+def promised(d, g, scale):
     """By how much the cost could still fall if its curvature were that by which sol_Mgrad was computed, scaled."""
-    return maximum(0.0, 0.5 * scale * inner(m, d.sol_grad, d.sol_Mgrad))
+    return maximum(0.0, 0.5 * scale * inner(d, g, d.sol_grad, d.sol_Mgrad))
 
 
 @kernel
-def prepare_step(m, d):
+def prepare_step(m, d, g):
     """M and J times the step."""
-    multiply(m, d.M, d.sol_step, d.sol_Mv)
-    multiply_J(m, d, d.sol_step, d.efc_Jv)
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        multiply_part(m, d.M, d.sol_step, d.sol_Mv, d.dof_run[s, FIRST], d.dof_run[s, END])
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        multiply_rows(d, d.sol_step, d.efc_Jv, d.row_run[s, FIRST], d.row_run[s, END])
 
 
 @kernel
-def move(m, d, length):
+def move(d, g, length):
     """Go along the step."""
-    for i in range(m.nv):
-        d.qacc[i] += length * d.sol_step[i]
-        d.sol_Ma[i] += length * d.sol_Mv[i]
-    for i in range(d.nefc[0]):
-        d.efc_jar[i] += length * d.efc_Jv[i]
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
+            d.qacc[i] += length * d.sol_step[i]
+            d.sol_Ma[i] += length * d.sol_Mv[i]
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for i in range(d.row_run[s, FIRST], d.row_run[s, END]):
+            d.efc_jar[i] += length * d.efc_Jv[i]
 
 
 @kernel
-def scaling(m, d):
-    """What makes costs and gradients independent of the size of the model: one over the trace of M."""
+def scaling(m, d, g):
+    """What makes costs and gradients independent of the size of a group: one over the trace of its M."""
     trace = zero(d.time[0])
-    for i in range(m.nv):
-        trace += d.M[m.M_rowadr[i] + m.M_rownnz[i] - 1]
+    for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
+        for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
+            trace += d.M[m.M_rowadr[i] + m.M_rownnz[i] - 1]
     return 1.0 / trace
 
 
 @kernel
-def report(d, k, improvement, gradient_norm, slope):
-    """Keep the statistics of iteration k."""
+def report(d, improvement, gradient_norm, slope):
+    """Keep the statistics of an iteration."""
+    k = d.solver_nstat[0]
     if k < MOST_REPORTS:
         d.solver_improvement[k] = improvement
         d.solver_gradient[k] = gradient_norm
         d.solver_lineslope[k] = slope
+        d.solver_nstat[0] = k + 1
 
 
 @kernel
-def jacobian_size(m, d):
-    """Numbers in the Jacobian as MuJoCo stores it."""
-    return d.nJ[0] if is_sparse(m) else d.nefc[0] * m.nv
+def sum_up(d, g, iterations, nnz):
+    """Count the iterations of a group, and note the size of its matrix."""
+    if g < MOST_ISLANDS:
+        d.solver_niter[g] += iterations
+        d.solver_nnz[g] = nnz
+
+
+@kernel
+def size_of(d, g):
+    """How many dofs and rows a group has."""
+    rows = 0
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        rows += d.row_run[s, END] - d.row_run[s, FIRST]
+    return d.group_part[g, PLACES_END] - d.group_part[g, PLACES], rows
+
+
+@kernel
+def jacobian_size(m, d, g):
+    """Numbers in a group's Jacobian as MuJoCo stores it."""
+    dofs, rows = size_of(d, g)
+    if not is_sparse(m):
+        return rows * dofs
+    total = 0
+    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
+        for r in range(d.row_run[s, FIRST], d.row_run[s, END]):
+            total += d.efc_J_rownnz[r]
+    return total

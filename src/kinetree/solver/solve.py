@@ -13,6 +13,7 @@ from .dual import set_dual_states
 from .newton import solve_newton
 from .noslip import solve_noslip
 from .pgs import solve_pgs
+from .primal import MOST_ISLANDS
 
 PGS, CG, ELLIPTIC = int(Solver.PGS), int(Solver.CG), int(Constraint.CONTACT_ELLIPTIC)
 SATISFIED, QUADRATIC, CONE = (
@@ -46,7 +47,8 @@ def set_states(m, d):
 @stage
 def fwd_constraint(m, d):
     """Accelerations and forces of constraints: qacc, efc_force, qfrc_constraint. MuJoCo's mj_fwdConstraint."""
-    for k in range(20):
+    d.solver_nstat[0] = 0
+    for k in range(MOST_ISLANDS):
         d.solver_niter[k] = 0
     if d.nefc[0] == 0:
         for i in range(m.nv):

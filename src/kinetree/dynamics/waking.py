@@ -1,0 +1,259 @@
+"""Waking: trees that sleep are looked at before poses are computed, and wherever they meet what is awake.
+
+MuJoCo: mj_wake and its kin in engine_sleep.c. Which poses a tree fell asleep with is told by its qpos, by the frames of its
+bodies in the model and by the mocap body it hangs on; MuJoCo computes the poses and compares them. All that fell asleep
+together wakes together. On lanes a tree wakes if one world wakes it.
+Reads: qpos, qvel, xfrc_applied, qfrc_applied, mocap_pos, mocap_quat, contacts, ten_length, eq_active. Writes: tree_asleep, and
+by `update_sleep` the lists of what is awake.
+"""
+
+from ..kernel import kernel, stage
+from ..kernel.ops import any_
+from ..math.quaternion import get4, normalize4
+from ..types import EqType, JointType, ObjType
+from .sleep import FULLY_AWAKE, is_quiet, qpos_of_tree, some_disturb, some_push, update_sleep
+from .sleep_state import (
+    ASLEEP,
+    AWAKE,
+    BODIES,
+    BODIES_END,
+    DOFS,
+    DOFS_END,
+    EQ_JOINT,
+    EQ_TENDON,
+    JOINTS,
+    JOINTS_END,
+    SLEEP,
+    STATIC,
+)
+
+FREE = int(JointType.FREE)
+CONNECT, WELD, SITE = int(EqType.CONNECT), int(EqType.WELD), int(ObjType.SITE)
+
+
+@kernel
+def differ(a, b, first, end):
+    """Where two fields are not the same: a mask over worlds."""
+    found = a[0] != a[0]
+    for i in range(first, end):
+        found = found | (a[i] != b[i])
+    return found
+
+
+@kernel
+def frames_changed(m, d, first, end):
+    """Whether the model has other frames now for some bodies that sleep; that of a free body does not count."""
+    for b in range(first, end):
+        if m.body_dofnum[b] != 6 or m.jnt_type[m.body_jntadr[b]] != FREE:
+            for k in range(3):
+                if any_(m.body_pos[b, k] != d.frame_asleep[b, k]):
+                    return True
+            for k in range(4):
+                if any_(m.body_quat[b, k] != d.frame_asleep[b, 3 + k]):
+                    return True
+    return False
+
+
+@kernel
+def carrier_moved(m, d, t):
+    """Whether a tree hangs on a mocap body that is not where it was, in some world."""
+    root = m.body_rootid[m.tree_bodyadr[t]]
+    mocap = m.body_mocapid[root]
+    moved = d.time[0] != d.time[0]
+    if mocap >= 0:
+        quat = normalize4(normalize4(get4(d.mocap_quat, mocap)))
+        for k in range(3):
+            moved = moved | (d.mocap_pos[mocap, k] != d.xpos[root, k])
+        for k in range(4):
+            moved = moved | (quat[k] != d.xquat[root, k])
+    return any_(moved)
+
+
+@kernel
+def is_touched(m, d, t):
+    """Whether a tree that sleeps was moved, moves or is pushed, in some world."""
+    first, end = qpos_of_tree(m, t)
+    i, b = m.tree_dofadr[t], m.tree_bodyadr[t]
+    moved = differ(d.qpos, d.qpos_asleep, first, end) | some_disturb(d.qvel, i, i + m.tree_dofnum[t])
+    return any_(moved) or carrier_moved(m, d, t) or frames_changed(m, d, b, b + m.tree_bodynum[t])
+
+
+@kernel
+def all_untouched(m, d):
+    """Whether no tree that sleeps was touched: the same as tree by tree, in few long loops.
+
+    What sleeps lies between the runs of what is awake, the first of which begins with the world.
+    """
+    touched = d.time[0] != d.time[0]
+    for run in range(d.nawake_run[0]):
+        last = run + 1 == d.nawake_run[0]
+        b, i, j = d.awake_run[run, BODIES_END], d.awake_run[run, DOFS_END], d.awake_run[run, JOINTS_END]
+        end = m.nbody if last else d.awake_run[run + 1, BODIES]
+        if end > b:
+            end_dof = m.nv if last else d.awake_run[run + 1, DOFS]
+            end_joint = m.njnt if last else d.awake_run[run + 1, JOINTS]
+            end_qpos = m.nq if end_joint == m.njnt else m.jnt_qposadr[end_joint]
+            touched = touched | differ(d.qpos, d.qpos_asleep, m.jnt_qposadr[j], end_qpos) | some_push(d, b, end)
+            touched = touched | some_disturb(d.qvel, i, end_dof) | some_disturb(d.qfrc_applied, i, end_dof)
+            if frames_changed(m, d, b, end):
+                return False
+    if m.nmocap > 0:
+        for t in range(m.ntree):
+            if d.tree_asleep[t] >= 0 and carrier_moved(m, d, t):
+                return False
+    return not any_(touched)
+
+
+@kernel
+def wake_tree(m, d, t, value):
+    """Wake a tree and all that sleep with it, with a value for tree_asleep; one that is awake takes the lower value."""
+    if d.tree_asleep[t] < 0:
+        if value < d.tree_asleep[t]:
+            d.tree_asleep[t] = value
+    else:
+        current = t
+        while d.tree_asleep[current] >= 0:
+            following = d.tree_asleep[current]
+            d.tree_asleep[current] = value
+            current = following
+
+
+@kernel
+def count_awake(m, d):
+    """How many trees tree_asleep has awake."""
+    count = 0
+    for t in range(m.ntree):
+        count += 1 if d.tree_asleep[t] < 0 else 0
+    return count
+
+
+@kernel
+def wake_other(m, d, a, b):
+    """Of two trees wake the one that sleeps if the other does not; it is as awake as the other."""
+    if d.tree_awake[a] != 0 and d.tree_awake[b] == 0:
+        wake_tree(m, d, b, d.tree_asleep[a])
+    elif d.tree_awake[b] != 0 and d.tree_awake[a] == 0:
+        wake_tree(m, d, a, d.tree_asleep[b])
+
+
+@stage(rare=True)
+def wake(m, d):
+    """Wake trees that were moved, move or are pushed; all if sleep is off or the model is another. MuJoCo's mj_wake."""
+    every = m.opt_enableflags & SLEEP == 0 or m.edition != d.edition_asleep[0]
+    if not every and all_untouched(m, d):
+        return
+    for t in range(m.ntree):
+        if d.tree_asleep[t] >= 0 and (every or is_touched(m, d, t) or not is_quiet(m, d, t)):
+            wake_tree(m, d, t, FULLY_AWAKE)
+    update_sleep(m, d)
+
+
+@stage(rare=True)
+def wake_by_tendons(m, d):
+    """Wake trees that a tendon at its limit ties to a tree awake. MuJoCo's mj_wakeTendon."""
+    before = count_awake(m, d)
+    for t in range(m.ntendon):
+        if m.tendon_treenum[t] == 2 and m.tendon_limited[t]:
+            below, above = d.ten_length[t] - m.tendon_range[t, 0], m.tendon_range[t, 1] - d.ten_length[t]
+            if any_((below < m.tendon_margin[t]) | (above < m.tendon_margin[t])):
+                wake_other(m, d, m.tendon_treeid[t, 0], m.tendon_treeid[t, 1])
+    if count_awake(m, d) > before:
+        update_sleep(m, d)
+
+
+@kernel
+def wake_beside(m, d, body, tree):
+    """Wake a tree that touches a body without dofs if that is awake: one of a mocap body."""
+    if tree >= 0 and d.tree_awake[tree] == 0 and d.body_awake[body] == AWAKE:
+        wake_tree(m, d, tree, FULLY_AWAKE)
+
+
+@stage(rare=True)
+def wake_by_contacts(m, d):
+    """Wake trees that touch a tree awake or a mocap body. MuJoCo's mj_wakeCollision."""
+    before = count_awake(m, d)
+    for c in range(d.ncon[0]):
+        a, b = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
+        first, second = m.body_treeid[a], m.body_treeid[b]
+        if first < 0:
+            wake_beside(m, d, a, second)
+        elif second < 0:
+            wake_beside(m, d, b, first)
+        else:
+            wake_other(m, d, first, second)
+    if count_awake(m, d) > before:
+        update_sleep(m, d)
+
+
+@kernel
+def bodies_of_equality(m, e):
+    """The bodies that an equality holds together, -1 where there is none."""
+    a, b = m.eq_obj1id[e], m.eq_obj2id[e]
+    if m.eq_type[e] == EQ_JOINT:
+        return m.jnt_bodyid[a], m.jnt_bodyid[b] if b >= 0 else -1
+    if m.eq_objtype[e] == SITE:
+        return m.site_bodyid[a], m.site_bodyid[b]
+    return a, b
+
+
+@kernel
+def sleep_together(d, a, b):
+    """Whether two trees that sleep are in one circle."""
+    current = d.tree_asleep[a]
+    while current != a and current != b:
+        current = d.tree_asleep[current]
+    return a == b or current == b
+
+
+@kernel
+def are_alike(d, first, second):
+    """Whether two trees that slept before sleep in one circle, or were both woken by an equality before this one."""
+    if d.tree_asleep[first] >= 0 and d.tree_asleep[second] >= 0:
+        return sleep_together(d, first, second)
+    return d.tree_asleep[first] < 0 and d.tree_asleep[second] < 0
+
+
+@kernel
+def wake_held(m, d, a, b):
+    """Wake what sleeps of two bodies in an equality, unless the other is static or they fell asleep together."""
+    first, second = m.body_treeid[a], m.body_treeid[b]
+    if first == second or d.body_awake[a] == STATIC or d.body_awake[b] == STATIC:
+        return
+    if d.body_awake[a] == ASLEEP and d.body_awake[b] == ASLEEP and are_alike(d, first, second):
+        return
+    if d.body_awake[a] == ASLEEP:
+        wake_tree(m, d, first, FULLY_AWAKE)
+    if d.body_awake[b] == ASLEEP:
+        wake_tree(m, d, second, FULLY_AWAKE)
+
+
+@kernel
+def wake_tied(m, d, a, b):
+    """The same for the trees of two tendons in an equality, b < 0 if there is one alone; there MuJoCo stops."""
+    first = -1
+    for k in range(4 if b >= 0 else 2):
+        tree = m.tendon_treeid[a if k < 2 else b, k & 1]
+        if first < 0:
+            first = tree
+        elif tree >= 0 and tree != first:
+            sleeps, other = d.tree_awake[first] == 0, d.tree_awake[tree] == 0
+            if not (sleeps and other and are_alike(d, first, tree)):
+                if sleeps:
+                    wake_tree(m, d, first, FULLY_AWAKE)
+                if other:
+                    wake_tree(m, d, tree, FULLY_AWAKE)
+
+
+@stage(rare=True)
+def wake_by_equalities(m, d):
+    """Wake trees that an equality ties to what is awake, or to what sleeps apart from them. MuJoCo's mj_wakeEquality."""
+    before = count_awake(m, d)
+    for e in range(m.neq):
+        if d.eq_active[e] and (m.eq_type[e] == CONNECT or m.eq_type[e] == WELD or m.eq_type[e] == EQ_JOINT):
+            a, b = bodies_of_equality(m, e)
+            if b >= 0:
+                wake_held(m, d, a, b)
+        elif d.eq_active[e] and m.eq_type[e] == EQ_TENDON:
+            wake_tied(m, d, m.eq_obj1id[e], m.eq_obj2id[e])
+    if count_awake(m, d) > before:
+        update_sleep(m, d)
