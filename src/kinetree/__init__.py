@@ -9,6 +9,7 @@
 
 from . import models
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
+from .collision.distance import geom_distance
 from .collision.ray import multi_ray, ray
 from .constraint.contact_force import contact_force, contact_forces, jac_contact
 from .constraint.rne_post import object_acceleration
@@ -149,6 +150,7 @@ __all__ = [
     "fwd_constraint",
     "fwd_position",
     "fwd_velocity",
+    "geom_distance",
     "integrate_pos",
     "inv_constraint",
     "inverse",

@@ -9,7 +9,6 @@ import mujoco
 import numpy as np
 
 import kinetree as kt
-from kinetree.conformance.readable import without_unread_sensors
 from kinetree.types import ObjType, SensorType
 from tests.trees import random_tree
 
@@ -63,7 +62,6 @@ def watched(spec: mujoco.MjSpec, seed: int, pairs: int = 2) -> mujoco.MjModel:
 
     Frame sensors are there for every pair of kinds of object and reference, on `pairs` pairs of each, drawn by the seed.
     """
-    without_unread_sensors(spec)
     rng = np.random.default_rng(seed)
     spec.option.magnetic = MAGNETIC
     for camera in spec.cameras:

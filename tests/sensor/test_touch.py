@@ -101,3 +101,22 @@ def test_sensors_of_contacts_ask_for_no_pass():
     kt.forward(model, data)
     assert data.sensordata[0] > 0.0
     assert not data.flg_rnepost and data.stage_runs[kt.rne_post_constraint.stage_index] == 0
+
+
+@pytest.mark.parametrize("below", ["plane", "box", "mesh"])
+def test_a_mesh_at_rest_presses_with_its_weight(below):
+    """All of its contacts lie in the zone around it."""
+    floor = {"plane": 'type="plane" size="1 1 1"', "box": 'type="box" size=".5 .5 .1" pos="0 0 -.1"',
+             "mesh": 'type="mesh" mesh="slab" pos="0 0 -.1"'}[below]  # fmt: skip
+    corners = " ".join(f"{x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
+    text = f"""<mujoco model="block on {below}"><asset><mesh name="block" vertex="{corners}" scale=".1 .1 .1"/>
+      <mesh name="slab" vertex="{corners}" scale=".5 .5 .1"/></asset><worldbody><geom {floor}/>
+      <body pos="0 0 .1"><freejoint/><geom type="mesh" mesh="block" mass="2"/>
+      <site name="zone" type="box" size=".2 .2 .2"/></body>
+      </worldbody><sensor><touch site="zone"/></sensor></mujoco>"""
+    model = kt.load(text)
+    data = kt.Data(model)
+    kt.step(model, data, nstep=1500)
+    kt.forward(model, data)
+    assert data.ncon == 4
+    assert data.sensordata[0] == pytest.approx(2 * 9.81, rel=1e-3)

@@ -15,9 +15,10 @@ from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_m
 from ..types import ConDataField, ObjType, SensorType
 from .inside import is_inside
 from .reading import put_number, put_vector
+from .tactile import tactile
 from .touch import touch
 
-CONTACT, TOUCH = int(SensorType.CONTACT), int(SensorType.TOUCH)
+CONTACT, TOUCH, TACTILE = int(SensorType.CONTACT), int(SensorType.TOUCH), int(SensorType.TACTILE)
 ANYTHING, BODY, SUBTREE = int(ObjType.UNKNOWN), int(ObjType.BODY), int(ObjType.XBODY)
 GEOM, SITE = int(ObjType.GEOM), int(ObjType.SITE)
 FOUND, FORCE, TORQUE, DIST, POS, NORMAL, TANGENT, LINVEL, ANGVEL = (1 << field for field in ConDataField)
@@ -159,10 +160,12 @@ def contact(m, d, i):
 
 @stage(scalar=True, rare=True)
 def contact_readings(m, d):
-    """Compute the touch and contact sensors that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos, Vel and Acc."""
+    """Compute touch, tactile and contact sensors that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos, Vel, Acc."""
     for i in range(m.nsensor):
         if d.sensor_due[i] != 0:
             if m.sensor_type[i] == CONTACT:
                 contact(m, d, i)
             elif m.sensor_type[i] == TOUCH:
                 touch(m, d, i)
+            elif m.sensor_type[i] == TACTILE:
+                tactile(m, d, i)

@@ -7,12 +7,14 @@ Reads: time, history. Writes: sensordata, history; sensor_due, sensor_fresh (scr
 
 from ..constraint.rne_post import rne_post_constraint
 from ..dynamics.history import insert, read
+from ..dynamics.sleep_state import sensor_sleeps
 from ..dynamics.subtree import subtree_vel
 from ..kernel import function, kernel, stage
 from ..kernel.ops import needs, where
 from ..types import DisableBit, SensorType, Stage
 from .acceleration import acceleration_readings
 from .contact import contact_readings
+from .distance import distance_readings, reads_distance, reserve_for_distances
 from .position import position_readings
 from .rays import rangefinders
 from .reading import cut_off
@@ -20,7 +22,7 @@ from .velocity import velocity_readings
 
 POS, VEL, ACC = int(Stage.POS), int(Stage.VEL), int(Stage.ACC)
 NO_SENSOR, USER, RANGEFINDER = int(DisableBit.SENSOR), int(SensorType.USER), int(SensorType.RANGEFINDER)
-TOUCH, CONTACT = int(SensorType.TOUCH), int(SensorType.CONTACT)
+TOUCH, CONTACT, TACTILE = int(SensorType.TOUCH), int(SensorType.CONTACT), int(SensorType.TACTILE)
 
 
 @kernel
@@ -32,7 +34,7 @@ def is_time(m, d, i):
 @kernel
 def is_due(m, d, i):
     """Whether a sensor is to be computed in its stage in any world; users compute theirs."""
-    if m.sensor_type[i] == USER:
+    if m.sensor_type[i] == USER or sensor_sleeps(m, d, i):
         return False
     if m.sensor_history[i, 0] > 0:
         if m.sensor_delay[i] > 0.0:
@@ -45,22 +47,23 @@ def is_due(m, d, i):
 @kernel
 def reads_contacts(m, i):
     """Whether a sensor is one of those that `contact_readings` computes."""
-    return m.sensor_type[i] == TOUCH or m.sensor_type[i] == CONTACT
+    return m.sensor_type[i] == TOUCH or m.sensor_type[i] == CONTACT or m.sensor_type[i] == TACTILE
 
 
 @kernel
 def mark_due(m, d, of_stage):
-    """Note which sensors of a stage to compute; whether there are rays, contacts, or sensors of the user among them."""
-    rays = contacts = users = False
+    """Note which sensors of a stage to compute; whether there are rays, distances, contacts, or the user's among them."""
+    rays = distances = contacts = users = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
         if m.sensor_needstage[i] == of_stage:
             due = is_due(m, d, i)
             d.sensor_due[i] = 1 if due else 0
             rays = rays or (due and m.sensor_type[i] == RANGEFINDER)
+            distances = distances or (due and reads_distance(m.sensor_type[i]))
             contacts = contacts or (due and reads_contacts(m, i))
             users = users or m.sensor_type[i] == USER
-    return rays, contacts, users
+    return rays, distances, contacts, users
 
 
 @kernel
@@ -89,17 +92,20 @@ def deliver_sensor(m, d, i):
 def deliver(m, d, of_stage):
     """Write the sensordata of a stage."""
     for i in range(m.nsensor):
-        if m.sensor_needstage[i] == of_stage:
+        if m.sensor_needstage[i] == of_stage and not sensor_sleeps(m, d, i):
             deliver_sensor(m, d, i)
 
 
 @stage
 def sensor_pos(m, d):
     """Sensors that depend on positions. MuJoCo's mj_sensorPos."""
+    reserve_for_distances(m, d)
     if m.opt_disableflags & NO_SENSOR == 0:
-        rays, contacts, _ = mark_due(m, d, POS)
+        rays, distances, contacts, _ = mark_due(m, d, POS)
         if rays:
             rangefinders(m, d)
+        if distances:
+            distance_readings(m, d)
         if contacts:
             contact_readings(m, d)
         position_readings(m, d)
@@ -110,7 +116,7 @@ def sensor_pos(m, d):
 def sensor_vel(m, d):
     """Sensors that depend on velocities; those of the user get the momenta of subtrees. MuJoCo's mj_sensorVel."""
     if m.opt_disableflags & NO_SENSOR == 0:
-        _, contacts, users = mark_due(m, d, VEL)
+        _, _, contacts, users = mark_due(m, d, VEL)
         if users and not d.flg_subtreevel[0]:
             subtree_vel(m, d)
         if contacts:
@@ -123,7 +129,7 @@ def sensor_vel(m, d):
 def sensor_acc(m, d):
     """Sensors that depend on accelerations; those of the user get forces between bodies. MuJoCo's mj_sensorAcc."""
     if m.opt_disableflags & NO_SENSOR == 0:
-        _, contacts, users = mark_due(m, d, ACC)
+        _, _, contacts, users = mark_due(m, d, ACC)
         if users and not d.flg_rnepost[0]:
             rne_post_constraint(m, d)
         if contacts:
@@ -134,16 +140,17 @@ def sensor_acc(m, d):
 
 @kernel
 def mark_for_history(m, d):
-    """Note which delayed sensors to compute for their histories; whether there are any, and rays or contacts among them."""
-    some = rays = contacts = False
+    """Note which delayed sensors to compute for their histories; whether there are any, and rays, distances or contacts."""
+    some = rays = distances = contacts = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
         if m.sensor_history[i, 0] > 0 and m.sensor_delay[i] > 0.0 and m.sensor_type[i] != USER:
             if m.sensor_interval[i, 0] <= 0.0 or needs(is_time(m, d, i)):
                 d.sensor_due[i] = 1
                 some, rays = True, rays or m.sensor_type[i] == RANGEFINDER
+                distances = distances or reads_distance(m.sensor_type[i])
                 contacts = contacts or reads_contacts(m, i)
-    return some, rays, contacts
+    return some, rays, distances, contacts
 
 
 @kernel
@@ -160,9 +167,11 @@ def keep(m, d, i, source):
 @stage
 def sensor_history(m, d):
     """Histories of sensors move on, before the state does. Part of MuJoCo's mj_advance."""
-    some, rays, contacts = mark_for_history(m, d)
+    some, rays, distances, contacts = mark_for_history(m, d)
     if rays:
         rangefinders(m, d)
+    if distances:
+        distance_readings(m, d)
     if contacts:
         contact_readings(m, d)
     if some:

@@ -60,7 +60,7 @@ def put_vector(d, a, wanted, v):
 
 @kernel
 def already_read(m, d, i):
-    """Rays and contacts are read by stages of their own, which come before."""
+    """Rays, distances and contacts are read by stages of their own, which come before."""
 
 
 @kernel

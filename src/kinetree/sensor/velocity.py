@@ -111,6 +111,7 @@ VELOCITY = {
     SensorType.SUBTREELINVEL: subtreelinvel,
     SensorType.SUBTREEANGMOM: subtreeangmom,
     SensorType.CONTACT: already_read,
+    SensorType.TACTILE: already_read,
 }
 compute = dispatch(VELOCITY, "m, d, i")
 
