@@ -17,9 +17,6 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from kinetree.conformance.readable import readable, without_missing_pairs, without_unread_sensors
-from kinetree.io.features import UNREAD_SENSORS, type_name
-
 PACKAGES = ("dm_control", "gymnasium", "gymnasium_robotics")
 
 FRAGMENT = "a part of other models, to be included"
@@ -48,12 +45,8 @@ UNLOADABLE = {
 
 # Models with something kinetree does not do, and words that the refusal must contain.
 REFUSED = {
-    "tests/models/refused/constraint_sensors.xml": (
-        *(f"sensor_type {type_name(t)}" for t in UNREAD_SENSORS),
-        "insidesite with enclosed",
-    ),  # fmt: skip
-    "tests/models/refused/convex.xml": ("collision of hfield with box", "collision of mesh with mesh", "'stone'"),
     "tests/models/refused/discrete.xml": ("integrator discrete",),
+    "tests/models/refused/enclosed.xml": ("insidesite with enclosed",),
     "tests/models/refused/flex.xml": ("flex",),
     "tests/models/refused/ipc.xml": ("flag ipc",),
     "tests/models/refused/plugin_actuator.xml": ("plugin",),
@@ -141,7 +134,7 @@ def _compiler(module: str, make: Callable[[Any], Any]) -> Callable[[], mujoco.Mj
         xml, assets = made if isinstance(made, tuple) else (made, suite.common.ASSETS)
         text = xml.decode() if isinstance(xml, bytes) else xml
         spec = mujoco.MjSpec.from_string(text, include=assets, assets=assets)
-        return without_missing_pairs(without_unread_sensors(spec)).compile()
+        return spec.compile()
 
     return source
 
@@ -149,7 +142,7 @@ def _compiler(module: str, make: Callable[[Any], Any]) -> Callable[[], mujoco.Mj
 def entries() -> list[Entry]:
     """The whole corpus of models that must agree with MuJoCo."""
     files = [*own_models(), *package_models()]
-    return [Entry(name, lambda path=path: readable(path)) for name, path in files] + generated_models()
+    return [Entry(name, lambda path=path: path) for name, path in files] + generated_models()
 
 
 def corpus() -> list[tuple[str, Any]]:
@@ -158,9 +151,8 @@ def corpus() -> list[tuple[str, Any]]:
 
 
 def compiled(path: Path) -> mujoco.MjModel:
-    """A file compiled by MuJoCo, less the sensors that kinetree refuses."""
-    source = readable(path)
-    return source if isinstance(source, mujoco.MjModel) else mujoco.MjModel.from_xml_path(str(source))
+    """A file compiled by MuJoCo."""
+    return mujoco.MjModel.from_xml_path(str(path))
 
 
 def unloadable() -> list[tuple[str, str]]:

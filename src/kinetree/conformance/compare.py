@@ -195,12 +195,16 @@ class Pair:
 
     @classmethod
     def of(cls, source: Any) -> Pair:
-        """Load a source on both sides. All trees are awake: kinetree does not put any to sleep yet."""
+        """Load a source on both sides. All trees are awake, but in the layer of sleep.
+
+        Convex shapes collide by MuJoCo's native solver on its side too, whatever the model says.
+        """
         ours = kt.load(source)
         with quiet():  # what MuJoCo has to say about the source, `load` has passed on already
             theirs = copy.copy(oracle_model(source))
         for model in (ours, theirs):
             model.opt.enableflags = int(model.opt.enableflags) & ~int(kt.EnableBit.SLEEP)
+            model.opt.disableflags = int(model.opt.disableflags) & ~int(kt.DisableBit.NATIVECCD)
         return cls(ours, kt.Data(ours), theirs, mujoco.MjData(theirs))
 
     def run(self, layer: Layer, rng: np.random.Generator) -> tuple[np.ndarray, int, Values]:

@@ -5,12 +5,16 @@ What is set alike on both sides, because it is no question of right or wrong:
    stops by itself, so islands are off.
  * A solver stops when it has come close enough, and two that round differently stop at different distances. The tolerance is
    so small here that both go on until nothing improves.
- * All trees are awake, and noslip iterations, if the model has any, are as many as the model says.
+ * The same goes for noslip iterations, if the model has any; how far a few of them come hangs on the order of contacts.
+ * All trees are awake: sleep is a layer of its own (`sleeping`).
+
+Contacts of convex shapes found by iteration are a layer of their own: they are compared up to the order of those of one pair of
+geoms, which rounding decides where an edge lies on a face.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +23,7 @@ import numpy as np
 
 import kinetree as kt
 
+from ..collision.driver import CLOSED_FORMS, SHAPES
 from ..efc import dense_jacobian
 from ..types import Solver
 from . import convert, tolerances
@@ -26,13 +31,18 @@ from .layer import Field, Getter, Layer, converted, plain, sequence
 from .smooth import actuator_moment, oracle_steps, set_acceleration, steps, tree_forces, unlimited_servos
 from .touching import resting_state, touching_state
 
+Choice = Callable[[Any, Any], np.ndarray]
+"""Indices of some contacts of a model and data."""
+
 TIGHT = 1e-15
 """Solver tolerance at which nothing improves any more."""
 ITERATIONS = {Solver.NEWTON: 100, Solver.CG: 1000, Solver.PGS: 3000}
 """Enough of them, by solver."""
 LINE_SEARCH = 100
+NOSLIP = 1000
 CHANGED = (
-    "tolerance", "ls_tolerance", "noslip_tolerance", "iterations", "ls_iterations", "disableflags", "enableflags",
+    "tolerance", "ls_tolerance", "noslip_tolerance", "iterations", "ls_iterations", "noslip_iterations", "disableflags",
+    "enableflags",
 )  # fmt: skip
 
 CONTACT = (
@@ -48,13 +58,33 @@ ROWS = (
 # how fields are read
 
 
-def contact_fields(*names: str) -> tuple[Field, ...]:
-    """Members of contacts, one row for each contact."""
+def contact_fields(*names: str, choice: Choice | None = None) -> tuple[Field, ...]:
+    """Members of contacts, one row for each contact, or for each that is chosen, in the order of the choice."""
 
     def getter(name: str) -> Getter:
-        return lambda _model, data: getattr(data.contact, name)
+        if choice is None:
+            return lambda _model, data: getattr(data.contact, name)
+        return lambda model, data: getattr(data.contact, name)[choice(model, data)]
 
     return tuple(Field(f"contact.{name}", getter(name), getter(name)) for name in names)
+
+
+def in_closed_form(model: Any, data: Any) -> np.ndarray:
+    """Contacts of pairs of shapes that have a formula."""
+    return np.flatnonzero([not _iterated(model, pair) for pair in data.contact.geom])
+
+
+def by_iteration(model: Any, data: Any) -> np.ndarray:
+    """Contacts of the other pairs, those of one pair sorted by where they are along a line that no robot is aligned with."""
+    found = np.flatnonzero([_iterated(model, pair) for pair in data.contact.geom])
+    along = data.contact.pos[found] @ (0.61, 0.53, 0.589)
+    groups = np.cumsum(np.any(np.diff(data.contact.geom[found], axis=0, prepend=-1) != 0, axis=1))
+    return found[np.lexsort((along, groups))]
+
+
+def _iterated(model: Any, pair: np.ndarray) -> bool:
+    first, second = sorted(int(model.geom_type[g]) for g in pair)
+    return SHAPES * first + second not in CLOSED_FORMS
 
 
 def counts(*names: str) -> tuple[Field, ...]:
@@ -92,6 +122,7 @@ def tight(model: Any) -> Iterator[None]:
     kept = {name: getattr(opt, name) for name in CHANGED}
     opt.tolerance = opt.ls_tolerance = opt.noslip_tolerance = TIGHT
     opt.iterations, opt.ls_iterations = ITERATIONS[Solver(int(opt.solver))], LINE_SEARCH
+    opt.noslip_iterations = NOSLIP if opt.noslip_iterations else 0
     opt.disableflags = int(opt.disableflags) | int(kt.DisableBit.ISLAND)
     opt.enableflags = int(opt.enableflags) & ~int(kt.EnableBit.INVDISCRETE)
     try:
@@ -113,9 +144,9 @@ def tight_motion(model: Any) -> Iterator[None]:
         model.opt.disableflags = disabled
 
 
-def contacts(_model: mujoco.MjModel, data: mujoco.MjData) -> int:
-    """Contacts that MuJoCo has."""
-    return int(data.ncon)
+def counted(choice: Choice) -> Callable[[mujoco.MjModel, mujoco.MjData], int]:
+    """How many of a choice of contacts MuJoCo has."""
+    return lambda model, data: len(choice(model, data))
 
 
 def rows(_model: mujoco.MjModel, data: mujoco.MjData) -> int:
@@ -129,9 +160,18 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
         tolerances.CONTACT_CLOSED_FORM,
         kt.fwd_position,
         mujoco.mj_fwdPosition,
-        (*counts("ncon"), *contact_fields(*CONTACT)),
+        (*counts("ncon"), *contact_fields(*CONTACT, choice=in_closed_form)),
         prepare=touching_state,
-        count=contacts,
+        count=counted(in_closed_form),
+        jumps=True,
+    ),
+    Layer(
+        "contact geometry, convex",
+        tolerances.CONTACT_CONVEX,
+        kt.fwd_position,
+        mujoco.mj_fwdPosition,
+        (*counts("ncon"), *contact_fields(*CONTACT, choice=by_iteration)),
+        count=counted(by_iteration),
         jumps=True,
     ),
     Layer(

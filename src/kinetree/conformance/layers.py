@@ -1,16 +1,17 @@
 """All layers of the comparison, in the order in which they run.
 
-A new layer is one more row in `smooth.py` or `contact.py`. Rows are run in order on the same pair of datas, so a layer may
-count on what the rows above it have computed.
+A new layer is one more row in `smooth.py`, `contact.py` or `sleeping.py`. Rows are run in order on the same pair of datas, so a
+layer may count on what the rows above it have computed.
 """
 
 from __future__ import annotations
 
 from .contact import CONTACT_LAYERS
 from .layer import STEPS, Field, Layer
+from .sleeping import SLEEP_LAYERS
 from .smooth import SMOOTH, SMOOTH_LAYERS
 
-LAYERS: tuple[Layer, ...] = (*SMOOTH_LAYERS, *CONTACT_LAYERS)
+LAYERS: tuple[Layer, ...] = (*SMOOTH_LAYERS, *CONTACT_LAYERS, *SLEEP_LAYERS)
 
 
 def layer_names() -> tuple[str, ...]:
@@ -18,4 +19,14 @@ def layer_names() -> tuple[str, ...]:
     return tuple(layer.name for layer in LAYERS)
 
 
-__all__ = ["CONTACT_LAYERS", "LAYERS", "SMOOTH", "SMOOTH_LAYERS", "STEPS", "Field", "Layer", "layer_names"]
+__all__ = [
+    "CONTACT_LAYERS",
+    "LAYERS",
+    "SLEEP_LAYERS",
+    "SMOOTH",
+    "SMOOTH_LAYERS",
+    "STEPS",
+    "Field",
+    "Layer",
+    "layer_names",
+]

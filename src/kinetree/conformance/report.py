@@ -24,24 +24,29 @@ poses, past controls, yielded springs) and compared field by field. The error of
 max |ours - theirs| / max(1, max |theirs|); the table gives the worst field of each layer. Fields that MuJoCo takes at another
 reference point are converted first.
 
-A trajectory is the state after {steps} steps with the model's own integrator. All trees are awake. Sensors of kinds that
-kinetree does not have yet are taken out of the models first, and pairs of geoms that it cannot collide yet do not collide, on
-both sides.
+A trajectory is the state after {steps} steps with the model's own integrator. All trees are awake, but in the layer of
+sleep. Models are as their packages ship them, but for one flag: where MuJoCo's older convex solver is asked for (`nativeccd`
+disabled, in `jaco_arm.xml`), both take the newer one, which is the only one that kinetree has.
 
 The layers of the first table are without constraints, which are off on both sides; the trajectory starts from a tenth of the
 random velocities. Those of the second table are in states of their own: of some random states, with what moves freely lowered
 onto the floor, the one with most contacts is let go in MuJoCo for a while, then some joints are put beyond their limits,
 equalities are switched on, and velocities are added. Both solvers go on until nothing improves (tolerance 1e-15), on all
-islands at once. Rows are judged each by its own size, not by the largest number of the field.
+islands at once. Rows are judged each by its own size, not by the largest number of the field. Contacts of convex shapes that
+GJK and EPA find, and of height fields, are compared up to the order of those of one pair of geoms.
+
+The layer of sleep is a run of 120 steps from near rest in which all trees may sleep that can, at a tolerance at which many do;
+half way the first dof is given a velocity. Compared is who sleeps in each step, what is left, and where everything is.
 """
 
-HELD = """Contacts and rows are MuJoCo's numbers of them in each state. A dash means that there was nothing to compare: that is
-no agreement. The last layer has states of its own, nearer to rest, with other numbers."""
+HELD = """Contacts in closed form, those of convex shapes, and rows are MuJoCo's numbers of them in each state. A dash means
+that there was nothing to compare: that is no agreement. The last layer has states of its own, nearer to rest, with other
+numbers."""
 
 UNDECIDED = """Here the two differ, but so does MuJoCo from itself if positions and velocities start {hair:.0e} away: surfaces
 that are exactly tangent, which touch or not by the last digit, and motions that are chaotic. The worst field of each layer:"""
 
-COUNTED = ("contact geometry", "constraint rows")  # the layers that count contacts and rows
+COUNTED = ("contact geometry", "contact geometry, convex", "constraint rows")  # the layers that count contacts and rows
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def markdown(
     held = [layer for layer in layers if layer.count is not None]
     lines += ["", "## Models", "", *_table(compared, free, "")]
     if held:
-        lines += ["", "## Models in contact", "", HELD, "", *_table(compared, held, "contacts | rows | ")]
+        lines += ["", "## Models in contact", "", HELD, "", *_table(compared, held, "contacts | convex | rows | ")]
     failures = [str(failure) for outcome in compared if outcome.report for failure in outcome.report.failures()]
     if failures:
         lines += ["", "## Differences", "", *(f"* {failure}" for failure in failures)]

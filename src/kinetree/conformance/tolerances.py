@@ -35,6 +35,10 @@ CONTACT_CLOSED_FORM = 1e-8
 CONTACT_CONVEX = 1e-5
 """Iterations on both sides stop at a tolerance of 1e-6, on paths of their own."""
 
+CONVEX_POINTS = 1e-3
+"""Nearest points on curved surfaces, whose distance is known to 1e-6: they lie about the root of that times the radius
+aside."""
+
 CONSTRAINT_ROWS = 1e-8
 """Rows inherit the error of contact points and normals, times impedances that grow steeply near a limit."""
 

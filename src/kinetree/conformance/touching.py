@@ -11,6 +11,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from .layer import STEPS
 from .states import gentle_state, random_quaternion, random_state
 
 TRIES, MORE_TRIES = 12, 100
@@ -27,6 +28,8 @@ NO_INERTIA = 1e12
 """Weight of a row beyond which it can move nothing."""
 CALM = 0.2
 """Share of the random controls that motions have: strong motors throw a robot from limit to limit, which is chaotic."""
+STARTS = 5
+"""Starts of a motion that are tried."""
 SPEED = 0.3
 """Scale of the random velocities."""
 
@@ -44,11 +47,29 @@ def touching_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Ge
 
 
 def resting_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:
-    """Put an `MjData` into a random state near rest in which geoms touch, where a motion can start."""
-    set_start(model, data, _best_start(model, data, rng))
-    data.ctrl[:] *= CALM
-    _settle(model, data, int(rng.integers(SETTLING // 2, SETTLING)))
-    mujoco.mj_forward(model, data)
+    """Put an `MjData` into a random state near rest in which geoms touch, where a motion can start.
+
+    If MuJoCo has to reset the motion from there, another state is sought: behind a reset, all motions are the same one.
+    """
+    for _ in range(STARTS):
+        set_start(model, data, _best_start(model, data, rng))
+        data.ctrl[:] *= CALM
+        _settle(model, data, int(rng.integers(SETTLING // 2, SETTLING)))
+        mujoco.mj_forward(model, data)
+        if not _resets(model, data):
+            break
+
+
+def _resets(model: mujoco.MjModel, start: mujoco.MjData) -> bool:
+    """Whether the motion from a state on becomes so unstable that MuJoCo resets it."""
+    data = mujoco.MjData(model)
+    set_start(model, data, get_start(model, start))
+    for _ in range(STEPS):
+        before = data.time
+        mujoco.mj_step(model, data)
+        if data.time < before:
+            return True
+    return False
 
 
 def _release_what_cannot_move(model: mujoco.MjModel, data: mujoco.MjData) -> None:
