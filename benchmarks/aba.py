@@ -17,7 +17,6 @@ from common import Candidate, Report, Target, main, measure
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.conformance.readable import readable
 from kinetree.conformance.states import random_state
 from kinetree.dynamics.aba import aba
 from kinetree.dynamics.crb import crb
@@ -81,7 +80,7 @@ def pinocchio_candidates(path: Path, data: kt.Data) -> list[Candidate]:
 
 def candidates(path: Path) -> list[Candidate]:
     """All ways to run one model."""
-    mj = kt.load(readable(path)).to_mujoco()
+    mj = kt.load(path).to_mujoco()
     model = kt.load(mj)
     worlds = worlds_of(mj, model, 8)
     lanes = lanes_of(model, worlds)

@@ -17,7 +17,6 @@ from common import SEPARATOR, Candidate, Report, Target, main, measure
 
 import kinetree as kt
 from kinetree.batch.lanes import LaneData, lanes_of
-from kinetree.conformance.readable import readable
 from kinetree.kernel import float_machine, stage
 
 REPEATS = 100
@@ -76,7 +75,7 @@ def lane_scope(lanes: LaneData) -> dict:
 
 def candidates(path: Path) -> list[Candidate]:
     """All ways to run one model."""
-    mj = kt.load(readable(path)).to_mujoco()
+    mj = kt.load(path).to_mujoco()
     mj_data, model = mujoco.MjData(mj), kt.load(mj)
     worlds = random_worlds(mj, model, 16)
     mj_data.qpos[:] = worlds[0].qpos

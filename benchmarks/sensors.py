@@ -13,7 +13,6 @@ from common import Candidate, Report, Target, main, measure
 from kinematics import HUMANOID, find
 
 import kinetree as kt
-from kinetree.conformance.readable import readable
 
 SIZES = (10, 100, 1000)
 BODIES = 100
@@ -56,7 +55,7 @@ def subtree_candidates() -> list[Candidate]:
         out.append(Candidate(f"subtree_vel, {n} bodies", "subtree_vel(model, data)", scope))
     path = find(HUMANOID)
     if path:
-        model = kt.load(readable(path))
+        model = kt.load(path)
         mj, data = model.to_mujoco(), moving(model)
         theirs = mujoco.MjData(mj)
         theirs.qvel[:] = data.qvel

@@ -17,7 +17,6 @@ from kinematics import find
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import lanes_of
-from kinetree.conformance.readable import readable
 
 SMOOTH = kt.DisableBit.CONSTRAINT | kt.DisableBit.SENSOR
 HUMANOID = "dm_control/suite/humanoid.xml"
@@ -44,7 +43,7 @@ def models() -> dict[str, Path]:
 def prepared(path: Path) -> tuple[kt.Model, mujoco.MjModel] | None:
     """The model without constraints and sensors in both engines, or None if it does not load or does not move."""
     try:
-        model = kt.load(readable(path))
+        model = kt.load(path)
     except (kt.ModelError, ValueError):
         return None
     model.opt.disableflags = int(SMOOTH)
