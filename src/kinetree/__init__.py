@@ -90,6 +90,8 @@ from .types import (
     JointType,
     ObjType,
     SensorType,
+    SleepPolicy,
+    SleepState,
     Solver,
     Stage,
     State,
@@ -100,6 +102,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Cone",
     "Constraint",
+    "SleepPolicy",
+    "SleepState",
     "ConstraintState",
     "Data",
     "DisableBit",

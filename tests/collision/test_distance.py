@@ -141,10 +141,28 @@ def test_height_fields(kind):
         ours.qpos = theirs.qpos
         kt.kinematics(model, ours)
         for first, second in ((0, 2), (2, 0)):
-            for reach in (0.0, 0.05, 2.0):
+            for limit in (0.0, 0.05, 2.0):
+                reach = limit
                 wanted = mujoco.mj_geomDistance(mj, theirs, first, second, reach, None)
-                same += abs(kt.geom_distance(model, ours, first, second, reach)[0] - wanted) <= CONTACT_CONVEX
+                while 0 < wanted < reach:  # it counts fifty prisms within reach: is another nearer?
+                    reach, wanted = wanted, mujoco.mj_geomDistance(mj, theirs, first, second, wanted, None)
+                same += abs(kt.geom_distance(model, ours, first, second, limit)[0] - wanted) <= CONTACT_CONVEX
                 total += 1
     least = 0.97 if kind in ("box", "mesh") else 1.0  # these have several contacts with a prism
     assert same >= least * total, f"{same} of {total}"
     assert kt.geom_distance(model, ours, "hills", "floor", 3.0)[0] == 3.0
+
+
+@pytest.mark.parametrize("height", [0.05, 0.1001, 0.3, 3.0])
+def test_a_wide_field_is_searched_until_nothing_is_nearer(height):
+    """Closed form: a ball over flat ground of more prisms than count at a time."""
+    model = kt.load(
+        '<mujoco><asset><hfield name="h" nrow="25" ncol="25" size="1 1 .25 .1"/></asset><worldbody>'
+        f'<geom type="hfield" hfield="h"/><body pos="0 0 {height}"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    data = kt.Data(model)
+    kt.kinematics(model, data)
+    for geoms in ((0, 1), (1, 0)):
+        dist, points = kt.geom_distance(model, data, *geoms)
+        assert dist == pytest.approx(height - 0.1, abs=1e-9)
+        assert points[geoms.index(0), 2] == pytest.approx(0.0, abs=1e-9)

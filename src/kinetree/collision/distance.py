@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
 
-BOX = int(GeomType.BOX)
+BOX, HFIELD = int(GeomType.BOX), int(GeomType.HFIELD)
 BY_GJK = (SHAPES * BOX + BOX, *(SHAPES * a + b for (a, b), row in PAIRS.items() if row is convex))
 FARTHEST = 1e9  # m, a greatest distance that stands for none
 
@@ -116,7 +116,8 @@ def geom_distance(
     geom1, geom2: names or ids; the first point is on geom1. From distmax [m] on the distance is distmax, and the points are
     zero: so it is for two planes, for a plane with a height field, and for two height fields.
     Geoms are where the last position stage (`kinematics`, `forward`, ...) has put them. Whether they may collide, and their
-    margins, do not matter.
+    margins, do not matter. Height fields are searched until nothing is nearer; MuJoCo counts the first fifty prisms within
+    distmax.
     """
     check_arguments("geom_distance", model, data)
     check_placed("geom_distance", data)
@@ -124,8 +125,15 @@ def geom_distance(
     limit = distmax if plain else float(checked(distmax, (), REAL, "geom_distance: distmax"))
     arrays = data._arrays
     pair, work = arrays["narrow_geom"], arrays["narrow_work"]
-    pair[0], pair[1], work[REACH] = model.id("geom", geom1), model.id("geom", geom2), min(limit, FARTHEST)
+    first, second = model.id("geom", geom1), model.id("geom", geom2)
+    kinds, near = model.geom_type, arrays["convex_near"]
+    field = kinds[first] == HFIELD or kinds[second] == HFIELD
+    pair[0], pair[1], work[REACH] = first, second, min(limit, FARTHEST)
     pair_distance(model, data)
-    row = arrays["convex_near"][0, :7].copy()
+    row = near[0, :7].copy()
+    while field and 0.0 < row[0] < work[REACH]:  # only the first prisms within reach count: are there nearer ones?
+        pair[0], pair[1], work[REACH] = first, second, row[0]
+        pair_distance(model, data)
+        row = near[0, :7].copy() if near[0, 0] < row[0] else row
     dist = row.item(0)
     return limit if dist >= FARTHEST else dist, row[1:].reshape(2, 3)
