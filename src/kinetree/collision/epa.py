@@ -34,7 +34,7 @@ from .support import support_pair
 
 MOST = 1000  # iterations
 NONE = -1
-ON_FACE = 1e-28  # squared distance [m2] below which the origin lies on a triangle; MuJoCo has 1e-30, which rounding reaches
+ON_FACE = 1e-28  # squared distance [m2] below which the origin lies on a triangle; MuJoCo's 1e-30 is rounding
 SINE = 0.75**0.5  # of a third of a turn
 SPINDLE = (  # two tips 0, 1 over the triangle 2, 3, 4: corners of its six faces and their neighbours
     (0, 2, 3, 1, 3, 2), (0, 4, 2, 2, 4, 0), (0, 3, 4, 0, 5, 1), (1, 3, 2, 5, 0, 4), (1, 2, 4, 3, 1, 5), (1, 4, 3, 4, 2, 3),
