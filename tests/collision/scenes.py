@@ -11,6 +11,7 @@ import kinetree as kt
 from kinetree.collision.convex import convex
 from kinetree.collision.driver import PAIRS, collision
 from kinetree.collision.hfield import terrain
+from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
 from kinetree.conformance.tolerances import CONTACT_CLOSED_FORM, CONTACT_CONVEX, KINEMATICS
 from kinetree.types import GeomType
@@ -65,16 +66,6 @@ def two_geoms(first: str, second: str, attributes: str = "", contact: str = "", 
     )
 
 
-def right_angles(rng: np.random.Generator) -> np.ndarray:
-    """A rotation that takes axes to axes, without rounding where that is possible."""
-    matrix = np.zeros((3, 3))
-    matrix[range(3), rng.permutation(3)] = rng.choice([-1.0, 1.0], 3)
-    matrix[2] = np.cross(matrix[0], matrix[1])
-    quat = np.zeros(4)
-    mujoco.mju_mat2Quat(quat, matrix.ravel())
-    return quat
-
-
 def about_an_axis(rng: np.random.Generator) -> np.ndarray:
     """A rotation about one of the axes."""
     half = rng.uniform(0, np.pi)
@@ -83,7 +74,7 @@ def about_an_axis(rng: np.random.Generator) -> np.ndarray:
     return quat
 
 
-ROTATIONS = {"any": random_quaternion, "right angles": right_angles, "about an axis": about_an_axis}
+ROTATIONS = {"any": random_quaternion, "right angles": square_quaternion, "about an axis": about_an_axis}
 
 
 def random_pose(rng: np.random.Generator, rotation: str) -> np.ndarray:

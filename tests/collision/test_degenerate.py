@@ -13,8 +13,9 @@ from scipy.spatial import ConvexHull
 import kinetree as kt
 from kinetree import geom_distance
 from kinetree.collision.driver import collision
+from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
-from tests.collision.scenes import OTHER_SIZES, SIZES, both, detect, prism, right_angles, vertices
+from tests.collision.scenes import OTHER_SIZES, SIZES, both, detect, prism, vertices
 from tests.collision.test_gjk import corners, placed
 
 CUBE = " ".join(f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
@@ -59,7 +60,7 @@ def test_shapes_around_one_centre_touch(pair):
     The closed forms of MuJoCo miss some capsules in boxes, and ours with them.
     """
     rng = np.random.default_rng(6)
-    turns = [np.array([1.0, 0, 0, 0]), *(right_angles(rng) for _ in range(3)), random_quaternion(rng)]
+    turns = [np.array([1.0, 0, 0, 0]), *(square_quaternion(rng) for _ in range(3)), random_quaternion(rng)]
     for sizes in (SIZES, OTHER_SIZES):
         mj = model_of(*pair, HULLS, sizes)
         theirs, model, ours = both(mj)
@@ -78,7 +79,7 @@ def test_their_depth_is_that_of_the_nearest_face(pair):
     mj.opt.ccd_iterations = 500  # two drums have 6400 corners
     theirs, model, ours = both(mj)
     rng = np.random.default_rng(7)
-    turns = [np.array([1.0, 0, 0, 0]), right_angles(rng), random_quaternion(rng)]
+    turns = [np.array([1.0, 0, 0, 0]), square_quaternion(rng), random_quaternion(rng)]
     for first, second, shift in itertools.product(turns, turns, (0.0, 1e-15, 1e-9)):
         placed(mj, theirs, model, ours, np.concatenate(([0, 0, 0], first, [shift, -shift, 0.5 * shift], second)))
         difference = (corners(mj, theirs, 0)[:, None] - corners(mj, theirs, 1)[None]).reshape(-1, 3)
@@ -97,7 +98,7 @@ def test_thin_hulls_end(hull, second):
     data = kt.Data(model)
     rng = np.random.default_rng(8)
     for k in range(POSES):
-        turns = [random_quaternion(rng) if k % 2 else right_angles(rng) for _ in range(2)]
+        turns = [random_quaternion(rng) if k % 2 else square_quaternion(rng) for _ in range(2)]
         place = rng.uniform(-0.1, 0.1, 3) * (k % 3)
         data.qpos = np.concatenate(([0, 0, 0], turns[0], place, turns[1]))
         kt.kinematics(model, data)
@@ -117,7 +118,7 @@ def test_meshes_edited_at_run_time_end(how, second):
     data = kt.Data(model)
     rng = np.random.default_rng(9)
     for k in range(POSES):
-        turns = [random_quaternion(rng) if k % 2 else right_angles(rng) for _ in range(2)]
+        turns = [random_quaternion(rng) if k % 2 else square_quaternion(rng) for _ in range(2)]
         data.qpos = np.concatenate(([0, 0, 0], turns[0], rng.uniform(-0.05, 0.05, 3) * (k % 3), turns[1]))
         kt.kinematics(model, data)
         collision(model, data)

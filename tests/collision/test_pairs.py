@@ -10,9 +10,10 @@ import pytest
 from kinetree.collision.convex import convex
 from kinetree.collision.driver import PAIRS
 from kinetree.collision.hfield import terrain
+from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
 from kinetree.types import GeomType
-from tests.collision.scenes import ROTATIONS, agree, both, detect, prism, random_pose, right_angles, two_geoms, vertices
+from tests.collision.scenes import ROTATIONS, agree, both, detect, prism, random_pose, two_geoms, vertices
 
 POSES = 150
 SHAPES = [kind.name.lower() for kind in GeomType if kind <= GeomType.MESH]
@@ -70,7 +71,7 @@ def test_parallel_axes(pair):
     rng = np.random.default_rng(1)
     poses = []
     for k in range(POSES):
-        rotation = random_quaternion(rng) if k % 2 and pair != "capsule box" else right_angles(rng)
+        rotation = random_quaternion(rng) if k % 2 and pair != "capsule box" else square_quaternion(rng)
         offset = rng.uniform(-0.25, 0.25, 3) * (np.arange(3) == k % 3) if k % 4 else rng.uniform(-0.15, 0.15, 3)
         poses.append(np.concatenate((np.zeros(3), rotation, offset, rotation)))
     compare(listed(pair), poses, f"{pair}, parallel", in_order(pair))
@@ -94,7 +95,7 @@ def test_nearly_parallel_axes(pair, angle):
 @pytest.mark.parametrize("pair", NAMES)
 def test_coincident_centres(pair):
     rng = np.random.default_rng(3)
-    turns = [right_angles(rng) for _ in range(10)] + [random_quaternion(rng) for _ in range(10)]
+    turns = [square_quaternion(rng) for _ in range(10)] + [random_quaternion(rng) for _ in range(10)]
     turns = [np.array([1.0, 0.0, 0.0, 0.0]), *turns]
     poses = [np.concatenate((np.zeros(3), a, np.zeros(3), b)) for a, b in itertools.product(turns[:8], turns)]
     compare(listed(pair), poses, f"{pair}, same centre", ordered=False)

@@ -21,11 +21,11 @@ MULTICCD = int(DisableBit.MULTICCD)
 REACH = 31  # place in narrow_work, behind what the pairs keep there
 ROWS = 8  # of convex_near
 NUDGES = (
-    1e-9,
-    1e-7,
-    1e-5,
-)  # shares of its size by which a shape is moved, in turn, where EPA has nothing to begin with
-CLEARLY = 10.0  # how much deeper than that an overlap must be to count
+    (1e-9, 0.6, -0.48, 0.64),
+    (1e-7, -0.36, 0.8, 0.48),
+    (1e-5, 0.28, 0.576, -0.768),
+)  # share of its size, direction
+BEYOND = 10.0  # how many nudges deep an overlap must be to count
 
 
 @kernel(scalar=True)
@@ -77,13 +77,13 @@ def epa_nudged(m, d):
     x, y, z = position(d, 1)
     face = NONE
     for k in range(len(NUDGES)):
-        size = NUDGES[k] * m.geom_rbound[d.narrow_geom[1]]
-        u, v, w = (0.6, -0.48, 0.64) if k == 0 else ((-0.36, 0.8, 0.48) if k == 1 else (0.28, 0.576, -0.768))
+        share, u, v, w = NUDGES[k]
+        size = share * m.geom_rbound[d.narrow_geom[1]]
         d.convex_pose[1, 0], d.convex_pose[1, 1], d.convex_pose[1, 2] = x + size * u, y + size * v, z + size * w
         n, dist, apart = gjk(m, d, zero(x))
-        if face == NONE and n > 1 and dist <= m.opt_ccd_tolerance and not apart:
+        if n > 1 and dist <= m.opt_ccd_tolerance and not apart:
             face = epa(m, d, n)
-            if face != NONE and -d.convex_near[0, 0] > CLEARLY * size:
+            if face != NONE and -d.convex_near[0, 0] > BEYOND * size:
                 break
             face = NONE
     d.convex_pose[1, 0], d.convex_pose[1, 1], d.convex_pose[1, 2] = x, y, z

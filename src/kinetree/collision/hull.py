@@ -10,8 +10,8 @@ hull_stack triangles still to look at; hull_size how much of each there is.
 from ..kernel import kernel
 from ..kernel.ops import zero
 from ..math.quaternion import MIN_VALUE
-from ..math.vec3 import dot, scale, sub
-from .simplex import foot_on_plane
+from ..math.vec3 import dot, get3, scale, sub
+from .simplex import copy_corner, foot_on_plane, write_corner
 
 CORNERS, FACES, OPEN, RIM = 0, 1, 2, 3  # places in hull_size
 CORNER, NEIGHBOUR, PLACE = 0, 3, 6  # columns of hull_face
@@ -28,36 +28,25 @@ def clear(d):
 @kernel(scalar=True)
 def corner(d, i):
     """Corner i."""
-    return d.hull_point[i, 0], d.hull_point[i, 1], d.hull_point[i, 2]
+    return get3(d.hull_point, i)
 
 
 @kernel(scalar=True)
 def set_corner(d, i, first, second):
     """Make the difference of two support points corner i."""
-    for k in range(3):
-        d.hull_point[i, k] = first[k] - second[k]
-        d.hull_point[i, 3 + k] = first[k]
-        d.hull_point[i, 6 + k] = second[k]
-    d.hull_corner[i, 0] = d.convex_side[0, 1]
-    d.hull_corner[i, 1] = d.convex_side[1, 1]
+    write_corner(d, d.hull_point, d.hull_corner, i, first, second)
 
 
 @kernel(scalar=True)
 def take_corner(d, source, target):
     """Copy a corner of the simplex."""
-    for k in range(9):
-        d.hull_point[target, k] = d.simplex_point[source, k]
-    d.hull_corner[target, 0] = d.simplex_corner[source, 0]
-    d.hull_corner[target, 1] = d.simplex_corner[source, 1]
+    copy_corner(d.simplex_point, d.simplex_corner, source, d.hull_point, d.hull_corner, target)
 
 
 @kernel(scalar=True)
 def return_corner(d, source, target):
     """Copy a corner back to the simplex."""
-    for k in range(9):
-        d.simplex_point[target, k] = d.hull_point[source, k]
-    d.simplex_corner[target, 0] = d.hull_corner[source, 0]
-    d.simplex_corner[target, 1] = d.hull_corner[source, 1]
+    copy_corner(d.hull_point, d.hull_corner, source, d.simplex_point, d.simplex_corner, target)
 
 
 @kernel(scalar=True)
@@ -71,7 +60,7 @@ def keep_simplex(d, n):
 @kernel(scalar=True)
 def normal(d, face):
     """The foot of the origin on a triangle, turned outward."""
-    return d.hull_normal[face, 0], d.hull_normal[face, 1], d.hull_normal[face, 2]
+    return get3(d.hull_normal, face)
 
 
 @kernel(scalar=True)

@@ -8,7 +8,8 @@ Reference: Montanari, Petrinic, Barbieri 2017, "Improving the GJK algorithm for 
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
 from ..math.quaternion import MIN_VALUE
-from ..math.vec3 import add_scaled, cross, dot, scale, sub
+from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
+from .support import CORNER
 
 ENDLESS = 1e300
 
@@ -16,28 +17,40 @@ ENDLESS = 1e300
 @kernel(scalar=True)
 def at(d, i):
     """Corner i."""
-    return d.simplex_point[i, 0], d.simplex_point[i, 1], d.simplex_point[i, 2]
+    return get3(d.simplex_point, i)
+
+
+@kernel(scalar=True)
+def write_corner(d, points, numbers, i, first, second):
+    """Make the difference of two support points corner i of a list of corners, the simplex's or a hull's."""
+    for k in range(3):
+        points[i, k] = first[k] - second[k]
+        points[i, 3 + k] = first[k]
+        points[i, 6 + k] = second[k]
+    numbers[i, 0] = d.convex_side[0, CORNER]
+    numbers[i, 1] = d.convex_side[1, CORNER]
+
+
+@kernel(scalar=True)
+def copy_corner(points, numbers, source, to_points, to_numbers, target):
+    """Copy a corner of one list into one."""
+    for k in range(9):
+        to_points[target, k] = points[source, k]
+    to_numbers[target, 0] = numbers[source, 0]
+    to_numbers[target, 1] = numbers[source, 1]
 
 
 @kernel(scalar=True)
 def put(d, i, first, second):
     """Make the difference of two points corner i."""
-    for k in range(3):
-        d.simplex_point[i, k] = first[k] - second[k]
-        d.simplex_point[i, 3 + k] = first[k]
-        d.simplex_point[i, 6 + k] = second[k]
-    d.simplex_corner[i, 0] = d.convex_side[0, 1]
-    d.simplex_corner[i, 1] = d.convex_side[1, 1]
+    write_corner(d, d.simplex_point, d.simplex_corner, i, first, second)
 
 
 @kernel(scalar=True)
 def move(d, source, target):
     """Overwrite one corner with another."""
     if source != target:
-        for k in range(9):
-            d.simplex_point[target, k] = d.simplex_point[source, k]
-        d.simplex_corner[target, 0] = d.simplex_corner[source, 0]
-        d.simplex_corner[target, 1] = d.simplex_corner[source, 1]
+        copy_corner(d.simplex_point, d.simplex_corner, source, d.simplex_point, d.simplex_corner, target)
 
 
 @kernel(scalar=True)

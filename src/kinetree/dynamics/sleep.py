@@ -143,9 +143,15 @@ def some_push(d, first, end):
 
 
 @kernel
+def may_sleep(m, t):
+    """Whether the policy of a tree lets it sleep."""
+    return m.tree_sleep_policy[t] != NEVER and m.tree_sleep_policy[t] != AUTO_NEVER
+
+
+@kernel
 def is_quiet(m, d, t):
     """Whether a tree may sleep and no force is applied to it, in every world."""
-    if m.tree_sleep_policy[t] == NEVER or m.tree_sleep_policy[t] == AUTO_NEVER:
+    if not may_sleep(m, t):
         return False
     b, i = m.tree_bodyadr[t], m.tree_dofadr[t]
     pushed = some_push(d, b, b + m.tree_bodynum[t])

@@ -11,7 +11,7 @@ from ..kernel import kernel, stage
 from ..kernel.ops import any_
 from ..math.quaternion import get4, normalize4
 from ..types import EqType, JointType, ObjType
-from .sleep import FULLY_AWAKE, is_quiet, qpos_of_tree, some_disturb, some_push, update_sleep
+from .sleep import FULLY_AWAKE, may_sleep, qpos_of_tree, some_disturb, some_push, update_sleep
 from .sleep_state import (
     ASLEEP,
     AWAKE,
@@ -70,12 +70,20 @@ def carrier_moved(m, d, t):
 
 
 @kernel
+def touched_between(m, d, b, end, i, end_dof, q, end_qpos):
+    """Whether something was moved, moves or is pushed, in some world: among bodies, dofs and numbers of qpos that follow."""
+    touched = differ(d.qpos, d.qpos_asleep, q, end_qpos) | some_push(d, b, end)
+    touched = touched | some_disturb(d.qvel, i, end_dof) | some_disturb(d.qfrc_applied, i, end_dof)
+    return any_(touched) or frames_changed(m, d, b, end)
+
+
+@kernel
 def is_touched(m, d, t):
     """Whether a tree that sleeps was moved, moves or is pushed, in some world."""
-    first, end = qpos_of_tree(m, t)
+    q, end_qpos = qpos_of_tree(m, t)
     i, b = m.tree_dofadr[t], m.tree_bodyadr[t]
-    moved = differ(d.qpos, d.qpos_asleep, first, end) | some_disturb(d.qvel, i, i + m.tree_dofnum[t])
-    return any_(moved) or carrier_moved(m, d, t) or frames_changed(m, d, b, b + m.tree_bodynum[t])
+    own = touched_between(m, d, b, b + m.tree_bodynum[t], i, i + m.tree_dofnum[t], q, end_qpos)
+    return own or carrier_moved(m, d, t)
 
 
 @kernel
@@ -84,7 +92,6 @@ def all_untouched(m, d):
 
     What sleeps lies between the runs of what is awake, the first of which begins with the world.
     """
-    touched = d.time[0] != d.time[0]
     for run in range(d.nawake_run[0]):
         last = run + 1 == d.nawake_run[0]
         b, i, j = d.awake_run[run, BODIES_END], d.awake_run[run, DOFS_END], d.awake_run[run, JOINTS_END]
@@ -93,15 +100,13 @@ def all_untouched(m, d):
             end_dof = m.nv if last else d.awake_run[run + 1, DOFS]
             end_joint = m.njnt if last else d.awake_run[run + 1, JOINTS]
             end_qpos = m.nq if end_joint == m.njnt else m.jnt_qposadr[end_joint]
-            touched = touched | differ(d.qpos, d.qpos_asleep, m.jnt_qposadr[j], end_qpos) | some_push(d, b, end)
-            touched = touched | some_disturb(d.qvel, i, end_dof) | some_disturb(d.qfrc_applied, i, end_dof)
-            if frames_changed(m, d, b, end):
+            if touched_between(m, d, b, end, i, end_dof, m.jnt_qposadr[j], end_qpos):
                 return False
     if m.nmocap > 0:
         for t in range(m.ntree):
             if d.tree_asleep[t] >= 0 and carrier_moved(m, d, t):
                 return False
-    return not any_(touched)
+    return True
 
 
 @kernel
@@ -143,7 +148,7 @@ def wake(m, d):
     if not every and all_untouched(m, d):
         return
     for t in range(m.ntree):
-        if d.tree_asleep[t] >= 0 and (every or is_touched(m, d, t) or not is_quiet(m, d, t)):
+        if d.tree_asleep[t] >= 0 and (every or is_touched(m, d, t) or not may_sleep(m, t)):
             wake_tree(m, d, t, FULLY_AWAKE)
     update_sleep(m, d)
 

@@ -15,7 +15,7 @@ from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, DisableBit
 from .cost import update_rows
 from .dual import acceleration, add_force, finish, product, project, see_forces, see_forces_of, set_force
-from .primal import report, residuals, scaling, size_of, sum_up
+from .primal import report, residuals, scaling, size_of, sum_over_rows, sum_up
 from .qcqp import solve_on_disc
 from .shuffle import FIRST as FIRST_NUMBER
 from .shuffle import shuffle
@@ -229,13 +229,7 @@ def overshot(d, g):
 def dual_size(m, d, g):
     """Numbers in MuJoCo's matrix of a group's dual problem if it is dense, in ours if it is sparse."""
     _, rows = size_of(d, g)
-    if not is_sparse(m):
-        return rows * rows
-    total = 0
-    for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
-        for r in range(d.row_run[s, FIRST], d.row_run[s, END]):
-            total += d.efc_Y_rownnz[r]
-    return total
+    return sum_over_rows(d, g, d.efc_Y_rownnz) if is_sparse(m) else rows * rows
 
 
 @kernel

@@ -163,13 +163,17 @@ def size_of(d, g):
 
 
 @kernel
-def jacobian_size(m, d, g):
-    """Numbers in a group's Jacobian as MuJoCo stores it."""
-    dofs, rows = size_of(d, g)
-    if not is_sparse(m):
-        return rows * dofs
+def sum_over_rows(d, g, counts):
+    """Sum of a field of numbers over the rows of a group."""
     total = 0
     for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
         for r in range(d.row_run[s, FIRST], d.row_run[s, END]):
-            total += d.efc_J_rownnz[r]
+            total += counts[r]
     return total
+
+
+@kernel
+def jacobian_size(m, d, g):
+    """Numbers in a group's Jacobian as MuJoCo stores it."""
+    dofs, rows = size_of(d, g)
+    return sum_over_rows(d, g, d.efc_J_rownnz) if is_sparse(m) else rows * dofs
