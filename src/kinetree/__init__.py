@@ -7,6 +7,8 @@
 >>> position = data.body("torso").xpos
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import models
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .collision.distance import geom_distance
@@ -97,6 +99,9 @@ from .types import (
     State,
 )
 
+if TYPE_CHECKING:
+    from .symbols.system import Symbolic, symbolic
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -125,6 +130,7 @@ __all__ = [
     "StablePD",
     "Stage",
     "State",
+    "Symbolic",
     "Trajectory",
     "UnsupportedFeatureError",
     "__version__",
@@ -196,7 +202,22 @@ __all__ = [
     "step1",
     "step2",
     "subtree_vel",
+    "symbolic",
     "tendon",
     "tendon_path",
     "transmission",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`symbolic` is imported when it is first asked for: CasADi is an extra, and slow to import."""
+    if name not in ("Symbolic", "symbolic"):
+        raise AttributeError(f"module 'kinetree' has no attribute {name!r}")
+    try:
+        from .symbols import system
+    except ModuleNotFoundError as error:
+        if error.name != "casadi":
+            raise
+        raise ModuleNotFoundError("kt.symbolic needs CasADi: pip install 'kinetree[casadi]'", name="casadi") from None
+    globals().update(Symbolic=system.Symbolic, symbolic=system.symbolic)
+    return globals()[name]

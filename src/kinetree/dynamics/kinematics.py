@@ -8,7 +8,7 @@ site_xpos, site_xquat, site_xmat; half_sin, half_cos (scratch). World axes, metr
 
 from ..kernel import kernel, stage
 from ..kernel.ops import cos, maximum, minimum, needs, sin
-from ..math.quaternion import get4, mul_quat, normalize4, set4, to_matrix
+from ..math.quaternion import get4, mul_quat, normalize4, renormalize4, set4, to_matrix
 from ..math.vec3 import add, add_scaled, get3, get9, mul_mat_vec, scale, set3, set9, sub
 from ..types import JointType, SameFrame
 from .sleep_state import (
@@ -74,12 +74,12 @@ def rest_pose(m, d, b):
     quat, mat = get4(d.xquat, p), get9(d.xmat, p)
     if mocap >= 0:
         pos = add(get3(d.xpos, p), mul_mat_vec(mat, get3(d.mocap_pos, mocap)))
-        quat = normalize4(mul_quat(quat, normalize4(get4(d.mocap_quat, mocap))))
+        quat = renormalize4(mul_quat(quat, normalize4(get4(d.mocap_quat, mocap))))
         mat = to_matrix(quat)
     else:
         pos = add(get3(d.xpos, p), mul_mat_vec(mat, get3(m.body_pos, b)))
         if needs(m.body_quat[b, 0] != 1.0):  # most bodies are not turned in their parent
-            quat = normalize4(mul_quat(quat, get4(m.body_quat, b)))
+            quat = renormalize4(mul_quat(quat, get4(m.body_quat, b)))
             mat = to_matrix(quat)
     return pos, quat, mat
 
@@ -104,7 +104,7 @@ def move_joint(m, d, j, pos, quat, mat):
             quat = mul_quat(quat, (d.half_cos[a], turn[0], turn[1], turn[2]))
         else:
             quat = mul_quat(quat, normalize4((d.qpos[a], d.qpos[a + 1], d.qpos[a + 2], d.qpos[a + 3])))
-        quat = normalize4(quat)
+        quat = renormalize4(quat)
         mat = to_matrix(quat)
     if aside:
         pos = sub(pos, mul_mat_vec(mat, local))

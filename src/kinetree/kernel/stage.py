@@ -50,7 +50,8 @@ def stage(function=None, *, scalar=False, rare=False):
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             plain(inner)(model, data)
             plain(note_run)(data, call.stage_index, getattr(model, "address", 0))
-            return None
+            after = getattr(data, "after", {}).get(call)  # what the owner of a record does to the results of a stage
+            return after(model, data) if after else None
         check_arguments(call.__name__, model, data)
         if not JIT:
             call(model.record(), data.record())

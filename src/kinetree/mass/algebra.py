@@ -73,6 +73,11 @@ def about(a: Ten, x: Scalar, y: Scalar, z: Scalar) -> Ten:
     return (ixx + (yy + zz), iyy + (xx + zz), izz + (xx + yy), ixy - px * ry, ixz - px * rz, iyz - py * rz)
 
 
+def linear_parameters(a: Ten) -> Ten:
+    """Mass, first moment m c, and the six moments about the origin: the ten numbers in which dynamics is linear."""
+    return (a[0], a[0] * a[1], a[0] * a[2], a[0] * a[3], *about(a, 0.0, 0.0, 0.0))
+
+
 def shifted(a: Ten, x: Scalar, y: Scalar, z: Scalar) -> Ten:
     """The body moved by x, y, z."""
     return (a[0], a[1] + x, a[2] + y, a[3] + z, *a[4:])

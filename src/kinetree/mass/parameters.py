@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .algebra import UPPER, moments_of, spread
+from .algebra import UPPER, about, linear_parameters, moments_of, spread
 from .scalars import are_numbers, assemble, elements, exponential, numbers, quotient, uniform
 from .value import Value
 
@@ -49,6 +49,19 @@ class Parameters(Value):
         cg = [quotient(p[4 * i + 3], mass, 0.0) for i in range(3)]
         second = [p[4 * i + j] - p[4 * i + 3] * cg[j] for i, j in UPPER]
         return cls._of(uniform((mass, *cg, *moments_of(second))))
+
+    def inertial_parameters(self) -> Any:
+        """Ten numbers in which dynamics is linear: m, m cg, and the tensor about the origin (xx, yy, zz, xy, xz, yz)."""
+        return assemble(linear_parameters(self._symmetric()), (10,))
+
+    @classmethod
+    def from_inertial_parameters(cls, parameters: Any) -> Self:
+        """The body with these ten numbers, see `inertial_parameters`."""
+        mass, *rest = elements(parameters, (10,), "parameters")
+        cg = [quotient(moment, mass, 0.0) for moment in rest[:3]]
+        return cls._of(
+            uniform((mass, *cg, *about((-mass, *cg, *rest[3:]), 0.0, 0.0, 0.0)))
+        )  # Steiner's theorem, backwards
 
     def log_cholesky(self) -> np.ndarray:
         """Ten parameters (α, d1, d2, d3, s12, s23, s13, t1, t2, t3); numbers only.

@@ -1,7 +1,7 @@
 """Unit quaternions (w, x, y, z) as tuples of scalars. MuJoCo's mju_mulQuat, mju_quat2Mat, mju_normalize4, ..."""
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, cos, needs, not_, sin, sqrt, where
+from ..kernel.ops import absolute, cos, happens, needs, not_, sin, sqrt, where
 
 MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL: below this a length counts as zero
 
@@ -33,14 +33,41 @@ def mul_quat(a, b):
 
 
 @kernel
+def is_off(square):
+    """Whether a squared length is not one up to rounding."""
+    return not_(absolute(square - 1.0) <= 2.0 * MIN_VALUE)
+
+
+@kernel
+def squared_length4(q):
+    """The squared length of a quaternion."""
+    return q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+
+
+@kernel
+def to_length_one(q, square):
+    """The unit quaternion along q, whose squared length is given; no rotation where it has none."""
+    tiny = square < MIN_VALUE * MIN_VALUE
+    s = 1.0 / sqrt(where(tiny, 1.0, square))
+    s = where(tiny, 0.0, s)
+    return where(tiny, 1.0, q[0] * s), q[1] * s, q[2] * s, q[3] * s
+
+
+@kernel
 def normalize4(q):
     """The unit quaternion along q; no rotation where q has no length."""
-    square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    if needs(not_(absolute(square - 1.0) <= 2.0 * MIN_VALUE)):  # almost never: the root stays off the critical path
-        tiny = square < MIN_VALUE * MIN_VALUE
-        s = 1.0 / sqrt(where(tiny, 1.0, square))
-        s = where(tiny, 0.0, s)
-        q = where(tiny, 1.0, q[0] * s), q[1] * s, q[2] * s, q[3] * s
+    square = squared_length4(q)
+    if needs(is_off(square)):  # almost never: the root stays off the critical path
+        q = to_length_one(q, square)
+    return q
+
+
+@kernel
+def renormalize4(q):
+    """A product of unit quaternions without what rounding did to its length; symbols do not round."""
+    square = squared_length4(q)
+    if happens(is_off(square)):
+        q = to_length_one(q, square)
     return q
 
 

@@ -1,0 +1,347 @@
+"""`kt.symbolic`: the dynamics of a model as CasADi functions, with some of its fields as further inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import casadi
+import numpy as np
+
+from ..errors import UnknownNameError, UnsupportedFeatureError
+from ..io.load import load
+from ..mass import MassProperties
+from ..model import Model
+from . import code, functions, sensors
+from .functions import FUNCTIONS, READ, Spec
+from .parameters import check_model, checked_parameters, prepared, value_of
+from .trace import Trace
+
+KINDS = {"SX": casadi.SX, "MX": casadi.MX}
+NAME = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")  # what CasADi takes as the name of an input
+
+
+class Symbolic:
+    """Smooth dynamics of a model as CasADi functions. Made by `kt.symbolic`.
+
+    Inputs are named q, v, a, tau, act, ctrl; the parameters follow in their order, in the shape of the model's fields. A
+    function is traced when it is first asked for. Constraints are left out: contacts, limits, equalities, friction losses.
+    """
+
+    def __init__(self, model: Model, parameters: str | Iterable[str] = (), kind: str = "SX"):
+        if kind not in KINDS:
+            raise ValueError(f"symbolic: kind must be 'SX' or 'MX', not {kind!r}")
+        check_model(model)
+        self.model, self.parameters, self.kind = model, checked_parameters(parameters), kind
+        self._bodies: dict[int, Any] = {}  # id -> function of the free symbols that gives the ten numbers of a body
+        self._functions: dict[Any, Any] = {}
+
+    # the functions of every model
+
+    @property
+    def mass_matrix(self) -> Any:
+        """(q) -> M, the joint-space inertia (nv x nv), armature included."""
+        return self._function("mass_matrix")
+
+    @property
+    def bias(self) -> Any:
+        """(q, v) -> qfrc_bias: Coriolis, centrifugal and gravity forces."""
+        return self._function("bias")
+
+    @property
+    def passive(self) -> Any:
+        """(q, v) -> qfrc_passive: springs, dampers, medium and gravity compensation."""
+        return self._function("passive")
+
+    @property
+    def inverse_dynamics(self) -> Any:
+        """(q, v, a) -> tau = M a + bias - passive, by the recursive Newton-Euler algorithm."""
+        return self._function("inverse_dynamics")
+
+    @property
+    def forward_dynamics(self) -> Any:
+        """(q, v, tau) -> a, with M a = tau + passive - bias, by the articulated-body algorithm."""
+        return self._function("forward_dynamics")
+
+    @property
+    def energy(self) -> Any:
+        """(q, v) -> potential, kinetic [J]."""
+        return self._function("energy")
+
+    @property
+    def stable_pd_torque(self) -> Any:
+        """(q, v, target, kp, kd) -> tau, a: the torque of `kt.StablePD` without limits and the acceleration under it."""
+        return self._function("stable_pd_torque")
+
+    @property
+    def implicit_pd_torque(self) -> Any:
+        """The same in mode "implicit"."""
+        return self._function("implicit_pd_torque")
+
+    @property
+    def step(self) -> Any:
+        """(q, v, tau) -> q_next, v_next after one time step, by the integrator of the model; actuators are not driven."""
+        return self._function("step")
+
+    @property
+    def euler(self) -> Any:
+        """The same, by semi-implicit Euler."""
+        return self._function("euler")
+
+    @property
+    def rk4(self) -> Any:
+        """The same, by fourth-order Runge-Kutta on the manifold."""
+        return self._function("rk4")
+
+    @property
+    def actuation(self) -> Any:
+        """(q, v, act, ctrl) -> tau, act_dot: what the actuators of the model make of controls."""
+        return self._driven("actuation")
+
+    @property
+    def controlled_step(self) -> Any:
+        """(q, v, act, ctrl) -> q_next, v_next, act_next: `kt.step` where nothing touches and no limit is reached."""
+        return self._driven("controlled_step")
+
+    @property
+    def integrate_pos(self) -> Any:
+        """(q, v, dt) -> q_next: along a velocity on the manifold of configurations."""
+        return self._function("integrate_pos")
+
+    @property
+    def differentiate_pos(self) -> Any:
+        """(dt, q1, q2) -> v: the velocity that leads from q1 to q2 in a time dt."""
+        return self._function("differentiate_pos")
+
+    @property
+    def regressor(self) -> Any:
+        """(q, v, a) -> Y (nv x 10 (nbody - 1)) with Y `inertial_parameters` = M a + bias of the tree without armature.
+
+        Ten columns for each body but the world, see `MassProperties.inertial_parameters`.
+        """
+        return self._function("regressor")
+
+    @property
+    def inertial_parameters(self) -> np.ndarray:
+        """The inertial parameters of the model's bodies one after the other, as `regressor` takes them."""
+        bodies = [MassProperties.from_body(self.model, b).inertial_parameters() for b in range(1, self.model.nbody)]
+        return np.concatenate(bodies) if bodies else np.zeros(0)
+
+    # functions of one element
+
+    def forward_kinematics(self, body: str | int | None = None, **element: str | int) -> Any:
+        """(q) -> pos [m], quat, mat (3 x 3) of a body, or of a `site=` or `geom=`, in world axes."""
+        kind, i = self._element("forward_kinematics", body, element)
+        return self._make(f"forward_kinematics_{kind}_{i}", functions.frame(kind, i))
+
+    def jacobian(self, body: str | int | None = None, **element: str | int) -> Any:
+        """(q) -> jacp, jacr (3 x nv) of the origin of a body, or of a `site=` or `geom=`, in world axes."""
+        kind, i = self._element("jacobian", body, element)
+        return self._make(f"jacobian_{kind}_{i}", functions.frame_jacobian(kind, i))
+
+    def subtree(self, body: str | int = 0) -> Any:
+        """(q, v) -> mass, com, linvel, angmom of a body and all that hangs on it; by default of everything."""
+        b = self.model.id("body", body)
+        return self._make(f"subtree_{b}", functions.subtree(b))
+
+    def sensor(self, sensor: str | int) -> Any:
+        """The reading of a sensor, a function of what its stage reads: (q), (q, v), (q, v, a) or (q, v, act, ctrl)."""
+        i = self.model.id("sensor", sensor)
+        spec = sensors.sensor(self.model, i)
+        if "ctrl" in spec.inputs:
+            self._check_delays()
+        return self._make(f"sensor_{i}", spec)
+
+    # parameters and bodies
+
+    @property
+    def values(self) -> tuple[np.ndarray, ...]:
+        """The model's own values of the parameters, in their order: `sym.mass_matrix(q, *sym.values)`."""
+        return tuple(value_of(self.model, name) for name in self.parameters)
+
+    def with_body(self, body: str | int, properties: Any, inputs: Sequence[Any] | None = None) -> Symbolic:
+        """The same with other mass properties of a body, in its own frame: of CasADi symbols, or of numbers.
+
+        The symbols become inputs after the parameters, one by one in the order in which CasADi finds them; `inputs` gives
+        their order, and may hold vectors of them.
+        """
+        b = self.model.id("body", body)
+        if b == 0:
+            raise ValueError("with_body: the world has no mass properties")
+        if not isinstance(properties, MassProperties):
+            raise TypeError(f"with_body needs a kt.MassProperties, got {type(properties).__name__}")
+        if (
+            self.model.opt.density
+            or self.model.opt.viscosity
+            or {"opt_density", "opt_viscosity"} & set(self.parameters)
+        ):
+            raise UnsupportedFeatureError([f"with_body({body!r}) in a medium, whose forces need principal axes"],
+                                          f"symbolic of {self.model.title!r}")  # fmt: skip
+        out = Symbolic(self.model, self.parameters, self.kind)
+        out._bodies = {**self._bodies, b: _properties_function(properties, inputs)}
+        known = [*READ, *self.parameters]
+        for name in out._body_inputs():
+            if name in known:
+                raise ValueError(f"with_body: two inputs are called {name!r}; give the symbol another name")
+            known.append(name)
+        return out
+
+    # C code
+
+    def generate(
+        self,
+        function: str | Any,
+        folder: str | Path = ".",
+        flags: Sequence[str] = code.FLAGS,
+        compiler: str | None = None,
+    ) -> code.CompiledFunction:
+        """C code of a function, by its name or any CasADi function; compiled and loaded if there is a compiler.
+
+        The result is called with NumPy arrays. Files go into the folder: `.source`, and `.library` or None.
+        """
+        if isinstance(function, str):
+            if function not in FUNCTIONS:
+                raise ValueError(f"generate: {function!r} is none of {', '.join(FUNCTIONS)}")
+            function = getattr(self, function)
+        return code.generate(function, folder, flags, compiler)
+
+    # how functions are made
+
+    @cached_property
+    def _ready(self) -> Model:
+        return prepared(self.model, self.parameters, self._bodies)
+
+    @cached_property
+    def _symbols(self) -> dict[str, Any]:
+        """One SX symbol for each input, parameter and body."""
+        sizes = {name: getattr(self.model, size) if isinstance(size, str) else size for name, (size, _) in READ.items()}
+        out = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
+        out.update(
+            {name: casadi.SX.sym(name, *value.shape) for name, value in zip(self.parameters, self.values, strict=True)}
+        )
+        return out
+
+    @cached_property
+    def _tens(self) -> dict[int, Any]:
+        return {b: casadi.SX.sym(f"body_{b}", 10) for b in self._bodies}
+
+    @cached_property
+    def _still(self) -> Trace:
+        """The trace that functions share: none of them changes the state."""
+        return self._trace(name for name in READ if name != "tau")
+
+    def _trace(self, inputs: Iterable[str]) -> Trace:
+        named = {name: READ[name][1] for name in inputs}
+        fields = {field: self._symbols[name] for name, field in named.items() if field}
+        fields.update({name: self._symbols[name] for name in self.parameters})
+        return Trace(self._ready, fields, self._tens)
+
+    def _function(self, name: str) -> Any:
+        return self._make(name, FUNCTIONS[name])
+
+    def _driven(self, name: str) -> Any:
+        self._check_delays()
+        return self._function(name)
+
+    def _make(self, name: str, spec: Spec) -> Any:
+        """The function of a specification, kept under its name."""
+        if name not in self._functions:
+            trace = self._trace(spec.inputs) if spec.moves else self._still
+            symbols = {key: self._symbols[key] for key in (*spec.inputs, *self.parameters)}
+            results = spec.build(trace, symbols)
+            names, inputs = [*symbols, *(f"body_{b}" for b in self._tens)], [*symbols.values(), *self._tens.values()]
+            core = casadi.Function(
+                name, inputs, [casadi.SX(r) for r in results], names, list(spec.outputs), {"cse": True}
+            )
+            self._functions[name] = self._wrapped(core)
+        return self._functions[name]
+
+    def _wrapped(self, core: Any) -> Any:
+        """The function as it is given out: ten numbers of a body computed from its symbols, and MX around it all if asked."""
+        bodies = self._bodies
+        kind = casadi.MX if self.kind == "MX" or any(not f.is_a("SXFunction") for f in bodies.values()) else casadi.SX
+        if not bodies and kind is casadi.SX:
+            return core
+        plain = core.n_in() - len(bodies)
+        inputs = {name: kind.sym(name, core.sparsity_in(i)) for i, name in enumerate(core.name_in()[:plain])}
+        own = {name: kind.sym(name, *size) for name, size in self._body_inputs().items()}
+        tens = [f(*(own[name] for name in f.name_in())) for f in bodies.values()]
+        results = core.call([*inputs.values(), *tens])
+        names = [*inputs, *own]
+        return casadi.Function(core.name(), [*inputs.values(), *own.values()], results, names, core.name_out())
+
+    def _body_inputs(self) -> dict[str, tuple[int, int]]:
+        """Free symbols of all bodies: name -> shape. Two bodies may share one."""
+        return {name: f.size_in(i) for f in self._bodies.values() for i, name in enumerate(f.name_in())}
+
+    def _element(self, what: str, body: str | int | None, element: dict[str, Any]) -> tuple[str, int]:
+        """Kind and id of the one element that was named."""
+        given = {**({} if body is None else {"body": body}), **element}
+        if len(given) != 1 or not set(given) <= set(functions.FRAMES):
+            raise TypeError(f"{what} takes one body, or one of site=, geom=")
+        ((kind, key),) = given.items()
+        try:
+            return kind, self.model.id(kind, key)
+        except UnknownNameError as error:
+            others = [k for k in functions.FRAMES if k != kind and key in self.model.names(k)]
+            if others:
+                raise UnknownNameError(
+                    f"no {kind} is called {key!r}, but a {others[0]}: write {others[0]}={key!r}"
+                ) from error
+            raise
+
+    def _check_delays(self) -> None:
+        """Refuse controls that take effect later: the past would be part of the state."""
+        late = [str(self.model.name("actuator", int(k)) or k) for k in np.flatnonzero(self.model.actuator_delay > 0)]
+        if late:
+            raise UnsupportedFeatureError(
+                [f"delay (actuator {name!r})" for name in late], f"symbolic of {self.model.title!r}"
+            )
+
+    def __repr__(self) -> str:
+        bodies = [self.model.name("body", b) or b for b in self._bodies]
+        extra = f", with bodies {bodies}" if bodies else ""
+        return f"<kinetree.Symbolic of {self.model.title!r}: {self.kind}, parameters {list(self.parameters)}{extra}>"
+
+
+def _properties_function(properties: Any, inputs: Sequence[Any] | None) -> Any:
+    """A function from the free symbols of mass properties to their ten numbers."""
+    ten = casadi.vertcat(*properties._symmetric())
+    if isinstance(ten, casadi.DM):
+        ten = casadi.SX(ten)
+    free = casadi.symvar(ten)
+    given = free if inputs is None else list(inputs)
+    if not all(isinstance(symbol, type(ten)) and symbol.is_valid_input() for symbol in given):
+        raise TypeError(
+            f"with_body: inputs must be symbols of the same kind as the mass properties, {type(ten).__name__}"
+        )
+    names = [_name_of(symbol) for symbol in given]
+    bad = [name for name in names if not NAME.fullmatch(name)]
+    if bad:
+        raise ValueError(f"with_body: {bad[0]!r} cannot be the name of an input: letters and digits, please")
+    try:
+        return casadi.Function("properties", given, [ten], names, ["ten"])
+    except RuntimeError as error:
+        raise ValueError(
+            f"with_body: inputs do not cover the symbols of the mass properties, {free}: {error}"
+        ) from None
+
+
+def _name_of(symbol: Any) -> str:
+    """The name of a symbol; a vector of SX has none, but its entries are x_0, x_1, …"""
+    if isinstance(symbol, casadi.MX) or symbol.is_scalar():
+        return symbol.name()
+    return symbol[0].name().rpartition("_")[0]
+
+
+def symbolic(model: Any, parameters: str | Iterable[str] = (), kind: str = "SX") -> Symbolic:
+    """The smooth dynamics of a model as CasADi functions, from the kernels that simulate it.
+
+    model: a Model, or whatever `kt.load` takes. parameters: fields of the model that become inputs of every function, after
+    the others and in this order. kind: "SX" traces down to scalars; "MX" gives functions that stay one call in larger
+    expressions, for large models.
+    """
+    return Symbolic(model if isinstance(model, Model) else load(model), parameters, kind)

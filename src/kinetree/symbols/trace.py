@@ -1,0 +1,105 @@
+"""One pass of symbols through the stages: records of a model and its data, in which some fields are symbols.
+
+A stage runs when its results are first asked for, as plain Python on CasADi's SX. What functions share is traced once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import casadi
+import numpy as np
+
+from .. import pipeline
+from ..data import Data
+from ..dynamics.armature import tendon_armature
+from ..kernel import symbolic_record
+from ..kernel.ops import needs
+from ..mass.algebra import linear_parameters, turned
+from ..math.spatial import set10
+from ..math.vec3 import get9
+from ..model import Model
+from ..model_fields import MODEL_FIELDS
+from .parameters import DIRECTIONS, open_frames
+
+# Stages in the order of the pipeline: later ones read what earlier ones write.
+POSITION = (pipeline.kinematics, pipeline.com_pos)
+INERTIA = (*POSITION, pipeline.tendon, pipeline.make_m)
+VELOCITY = (*POSITION, pipeline.com_vel)
+ROUTES = (*POSITION, pipeline.tendon, pipeline.transmission)
+RATES = (*ROUTES, pipeline.tendon_velocity, pipeline.actuator_velocities, pipeline.com_vel)
+BIAS = (*RATES, pipeline.rne_bias, pipeline.tendon_bias)
+PASSIVE = (*RATES, pipeline.passive)
+SMOOTH = (*BIAS, pipeline.passive)
+
+
+class Trace:
+    """Records with symbols in them. `symbols`: fields of the model or of the data; `bodies`: ten symbols by body id.
+
+    The ten are mass, centre of mass and the tensor about it (xx, yy, zz, xy, xz, yz), in the frame of the body.
+    """
+
+    def __init__(self, model: Model, symbols: Mapping[str, Any], bodies: Mapping[int, Any] | None = None):
+        self.model, self.bodies = model, dict(bodies or {})
+        fields = {k: by_rows(v if k not in DIRECTIONS else unit_rows(v)) for k, v in symbols.items()}
+        of_model = {k: v for k, v in fields.items() if k in MODEL_FIELDS or k.startswith("opt_")}
+        self.m = symbolic_record(model, **of_model)
+        self.d = symbolic_record(Data(model), **{k: v for k, v in fields.items() if k not in of_model})
+        open_frames(self.m, of_model, self.bodies)
+        for b, ten in self.bodies.items():
+            self.m.body_mass[b], self.m.body_ipos[b] = ten[0], (ten[1], ten[2], ten[3])
+            self.m.body_inertia[b] = ten[4], ten[5], ten[6]
+        self.d.after = {pipeline.com_pos: self._place_bodies}
+        # Tendon armature couples joints that no body connects, which recursions along the tree do not see.
+        self.coupled = any(needs(tendon_armature(self.m, t) != 0.0) for t in range(model.ntendon))
+        self._done: set[Callable[..., Any]] = set()
+
+    def run(self, stages: Iterable[Callable[..., Any]]) -> Trace:
+        """Run those of the stages that have not run yet."""
+        for stage in stages:
+            if stage not in self._done:
+                stage(self.m, self.d)
+                self._done.add(stage)
+        return self
+
+    def _place_bodies(self, m: SimpleNamespace, d: SimpleNamespace) -> None:
+        """Inertias of the bodies whose ten symbols were given: their tensor has products, which body_inertia has not."""
+        for b, ten in self.bodies.items():
+            put_inertia(d, b, linear_parameters(tuple(ten[i] for i in range(10))))
+
+    def vector(self, name: str) -> Any:
+        """A field of the data as a CasADi vector."""
+        return column(getattr(self.d, name).ravel())
+
+
+def unit_rows(symbol: Any) -> Any:
+    """Quaternions and axes of length one: kernels take those of a model for such."""
+    rows = [symbol[i, :] / casadi.norm_2(symbol[i, :]) for i in range(symbol.shape[0])]
+    return casadi.vertcat(*rows)
+
+
+def by_rows(symbol: Any) -> np.ndarray:
+    """A CasADi vector or matrix as an array of its entries, row by row."""
+    if isinstance(symbol, np.ndarray):
+        return symbol
+    out = np.empty(symbol.numel(), object)
+    out[:] = [symbol[i, j] for i in range(symbol.shape[0]) for j in range(symbol.shape[1])]
+    return out
+
+
+def column(entries: Iterable[Any]) -> Any:
+    """A CasADi vector of scalars."""
+    return casadi.vertcat(*map(casadi.SX, entries))
+
+
+def matrix(rows: np.ndarray) -> Any:
+    """A CasADi matrix from an array of scalars."""
+    return casadi.vertcat(*(casadi.horzcat(*map(casadi.SX, row)) for row in rows))
+
+
+def put_inertia(d: SimpleNamespace, b: int, parameters: Any) -> None:
+    """Write cinert of a body from its inertial parameters, which are in the body's own axes about its origin."""
+    mass, hx, hy, hz, *tensor = turned(tuple(parameters), get9(d.xmat, b))
+    set10(d.cinert, b, (*tensor, hx, hy, hz, mass))
