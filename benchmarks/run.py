@@ -15,7 +15,9 @@ from rich.console import Console
 
 FOLDER = Path(__file__).parent
 BENCHMARKS = sorted(
-    path.stem for path in FOLDER.glob("*.py") if path.stem not in ("common", "dart_skeleton", "run", "trees")
+    path.stem
+    for path in FOLDER.glob("*.py")
+    if path.stem not in ("common", "dart_skeleton", "run", "symbolic_peers", "trees")
 )
 
 

@@ -56,10 +56,9 @@ def test_targets(common, value, relation, limit, met):
     assert common.Target("t", value, relation, limit).met is met
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "convex"],
-)
+@pytest.mark.parametrize("name", [
+    "entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "convex", "symbolic",
+])  # fmt: skip
 def test_benchmark_runs_and_writes_its_results(name, tmp_path):
     command = [sys.executable, str(FOLDER / "run.py"), "--quick", "--out", str(tmp_path / "results"), name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
