@@ -7,8 +7,6 @@
 >>> position = data.body("torso").xpos
 """
 
-from typing import TYPE_CHECKING, Any
-
 from . import models
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .collision.distance import geom_distance
@@ -79,6 +77,7 @@ from .stepping import (
     step1,
     step2,
 )
+from .symbols import symbolic
 from .types import (
     Cone,
     Constraint,
@@ -98,9 +97,6 @@ from .types import (
     Stage,
     State,
 )
-
-if TYPE_CHECKING:
-    from .symbols.system import Symbolic, symbolic
 
 __version__ = "0.1.0"
 
@@ -130,7 +126,6 @@ __all__ = [
     "StablePD",
     "Stage",
     "State",
-    "Symbolic",
     "Trajectory",
     "UnsupportedFeatureError",
     "__version__",
@@ -207,17 +202,3 @@ __all__ = [
     "tendon_path",
     "transmission",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """`symbolic` is imported when it is first asked for: CasADi is an extra, and slow to import."""
-    if name not in ("Symbolic", "symbolic"):
-        raise AttributeError(f"module 'kinetree' has no attribute {name!r}")
-    try:
-        from .symbols import system
-    except ModuleNotFoundError as error:
-        if error.name != "casadi":
-            raise
-        raise ModuleNotFoundError("kt.symbolic needs CasADi: pip install 'kinetree[casadi]'", name="casadi") from None
-    globals().update(Symbolic=system.Symbolic, symbolic=system.symbolic)
-    return globals()[name]

@@ -12,7 +12,6 @@ import casadi
 import numpy as np
 
 from ..errors import UnknownNameError, UnsupportedFeatureError
-from ..io.load import load
 from ..mass import MassProperties
 from ..model import Model
 from . import code, functions, sensors
@@ -335,13 +334,3 @@ def _name_of(symbol: Any) -> str:
     if isinstance(symbol, casadi.MX) or symbol.is_scalar():
         return symbol.name()
     return symbol[0].name().rpartition("_")[0]
-
-
-def symbolic(model: Any, parameters: str | Iterable[str] = (), kind: str = "SX") -> Symbolic:
-    """The smooth dynamics of a model as CasADi functions, from the kernels that simulate it.
-
-    model: a Model, or whatever `kt.load` takes. parameters: fields of the model that become inputs of every function, after
-    the others and in this order. kind: "SX" traces down to scalars; "MX" gives functions that stay one call in larger
-    expressions, for large models.
-    """
-    return Symbolic(model if isinstance(model, Model) else load(model), parameters, kind)
