@@ -38,6 +38,7 @@ def pages() -> dict[str, str]:
         "enums.md": enum_page(),
         "stages.md": stage_page(),
         "functions.md": function_page(),
+        "symbolic.md": symbolic_page(),
     }
 
 
@@ -254,6 +255,26 @@ def function_page() -> str:
             if f.__module__ == module:
                 parts.append(f"### kt.{name}{inspect.signature(f)}".replace("'", "").replace("*", r"\*"))
                 parts.append(inspect.getdoc(f) or "")
+    return "\n\n".join(parts) + "\n"
+
+
+def symbolic_page() -> str:
+    """What `kt.symbolic` gives: every attribute of the class with its docstring, and what may be a parameter."""
+    from .symbols import parameters, system  # here, since CasADi is an extra
+
+    parts = ["# Symbolic", GENERATED, inspect.getdoc(system.Symbolic) or "", "## Functions and methods"]
+    for name, member in vars(system.Symbolic).items():
+        if not name.startswith("_"):
+            signature = "" if isinstance(member, property) else str(inspect.signature(member)).replace("'", "")
+            parts += [f"### {name}{signature}".replace("*", r"\*"), inspect.getdoc(member) or ""]
+    fields = {**MODEL_FIELDS, **DATA_FIELDS, **{f"opt_{name}": field for name, field in OPTION_FIELDS.items()}}
+    rows = [
+        (f"`{name}`", shape_text(fields[name]), fields[name].unit, fields[name].meaning)
+        for name in parameters.PARAMETERS
+    ]
+    unit = ", ".join(f"`{name}`" for name in parameters.DIRECTIONS)
+    parts += ["## Parameters", f"Rows of {unit} are taken to length one.",
+              markdown_table(("field", "shape", "unit", "meaning"), rows)]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
 

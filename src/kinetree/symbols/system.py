@@ -77,7 +77,7 @@ class Symbolic:
 
     @property
     def implicit_pd_torque(self) -> Any:
-        """The same in mode "implicit"."""
+        """(q, v, target, kp, kd) -> tau, a: `stable_pd_torque` in mode "implicit"."""
         return self._function("implicit_pd_torque")
 
     @property
@@ -87,12 +87,12 @@ class Symbolic:
 
     @property
     def euler(self) -> Any:
-        """The same, by semi-implicit Euler."""
+        """(q, v, tau) -> q_next, v_next: `step` by semi-implicit Euler, whatever the integrator of the model."""
         return self._function("euler")
 
     @property
     def rk4(self) -> Any:
-        """The same, by fourth-order Runge-Kutta on the manifold."""
+        """(q, v, tau) -> q_next, v_next: `step` by fourth-order Runge-Kutta on the manifold of configurations."""
         return self._function("rk4")
 
     @property
