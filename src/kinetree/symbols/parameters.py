@@ -52,10 +52,11 @@ def checked_parameters(parameters: str | Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def value_of(model: Model, name: str) -> np.ndarray:
-    """What a parameter is in the model, or for inputs in a fresh Data."""
-    if name.startswith("opt_"):
-        return np.asarray(getattr(model.opt, name[4:]), float)
+def value_of(model: Model, name: str) -> Any:
+    """What a parameter is in the model, or for inputs in a fresh Data: a number or an array."""
+    if name in OPTIONS:
+        value = getattr(model.opt, name.removeprefix("opt_"))
+        return value.copy() if isinstance(value, np.ndarray) else float(value)
     return np.array(getattr(Data(model) if name in INPUTS else model, name), float)
 
 

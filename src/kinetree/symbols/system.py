@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -34,7 +35,8 @@ class Symbolic:
         if kind not in KINDS:
             raise ValueError(f"symbolic: kind must be 'SX' or 'MX', not {kind!r}")
         check_model(model)
-        self.model, self.parameters, self.kind = model, checked_parameters(parameters), kind
+        self.model = copy.copy(model)  # functions are traced later, and all of one model
+        self.parameters, self.kind = checked_parameters(parameters), kind
         self._bodies: dict[int, Any] = {}  # id -> function of the free symbols that gives the ten numbers of a body
         self._functions: dict[Any, Any] = {}
 
@@ -157,7 +159,7 @@ class Symbolic:
     # parameters and bodies
 
     @property
-    def values(self) -> tuple[np.ndarray, ...]:
+    def values(self) -> tuple[Any, ...]:
         """The model's own values of the parameters, in their order: `sym.mass_matrix(q, *sym.values)`."""
         return tuple(value_of(self.model, name) for name in self.parameters)
 
@@ -219,7 +221,10 @@ class Symbolic:
         sizes = {name: getattr(self.model, size) if isinstance(size, str) else size for name, (size, _) in READ.items()}
         out = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
         out.update(
-            {name: casadi.SX.sym(name, *value.shape) for name, value in zip(self.parameters, self.values, strict=True)}
+            {
+                name: casadi.SX.sym(name, *np.shape(value))
+                for name, value in zip(self.parameters, self.values, strict=True)
+            }
         )
         return out
 
