@@ -5,6 +5,7 @@ actuator that contributes, -1 for none, less for several (then all are searched)
 """
 
 from ..kernel import kernel
+from ..kernel.ops import needs
 from ..types import TrnType
 
 JOINT, JOINTINPARENT, TENDON = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.TENDON)
@@ -42,6 +43,12 @@ def joint_armature(m, j):
             if drives_joint(m, i, j):
                 total += m.actuator_armature[i] * squared_gear(m, i)
     return total
+
+
+@kernel
+def may_have_armature(m, t):
+    """Whether tendon t has inertia of its own, or actuators that could lend it some."""
+    return m.tendon_actuatorid[t] != -1 or needs(m.tendon_armature[t] != 0.0)
 
 
 @kernel

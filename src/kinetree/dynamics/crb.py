@@ -21,7 +21,7 @@ from ..math.spatial import (
 )
 from ..math.vec3 import dot, get3, sub
 from ..types import JointType
-from .armature import joint_armature, tendon_armature
+from .armature import joint_armature, may_have_armature, tendon_armature
 from .sleep_state import BODIES, BODIES_END, some_sleep, tendon_sleeps
 
 FREE = int(JointType.FREE)
@@ -113,7 +113,7 @@ def inertia_matrix(m, d, run):
 def add_tendon_armature(m, d):
     """M += armature J'J for tendons that carry inertia."""
     for t in range(m.ntendon):
-        if (m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0) and not tendon_sleeps(m, d, t):
+        if may_have_armature(m, t) and not tendon_sleeps(m, d, t):
             armature = tendon_armature(m, t)
             start, end = m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]
             for a in range(start, end):

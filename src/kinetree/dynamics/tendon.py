@@ -15,7 +15,7 @@ from ..math.quaternion import MIN_VALUE
 from ..math.spatial import angular, get6, join, linear, set6, shift_motion
 from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
 from ..types import TendonType, WrapType
-from .armature import tendon_armature
+from .armature import may_have_armature, tendon_armature
 from .jacobian import axis_at, axis_rate, last_dof
 from .sleep_state import tendon_sleeps
 from .wrap import segment, wrap
@@ -229,7 +229,7 @@ def tendon_dot(m, d, t):
 def add_tendon_bias(m, d, result):
     """Add the force that keeps the inertia of tendons from accelerating: armature J' (dJ/dt) qvel."""
     for t in range(m.ntendon):
-        if (m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0) and not tendon_sleeps(m, d, t):
+        if may_have_armature(m, t) and not tendon_sleeps(m, d, t):
             force = tendon_armature(m, t) * tendon_dot(m, d, t)
             for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
                 result[m.ten_J_colind[at]] += d.ten_J[at] * force

@@ -12,7 +12,7 @@ from ..math.spatial import get6
 from ..math.vec3 import get3, scale
 from ..types import DisableBit, TendonType, TrnType, WrapType
 from .applied import add_wrench
-from .armature import tendon_armature
+from .armature import may_have_armature, tendon_armature
 from .damping import resistance, tendon_damping
 from .spring import pull_rate, tendon_displacement, tendon_stiffness
 from .tendon import is_span, object_after, share_at, tendon_dot
@@ -35,7 +35,7 @@ def push(m, d, t):
         if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
             out = m.actuator_outadr[k]  # gears and forces are those of outputs
             force += m.actuator_gear[out, 0] * d.actuator_force[out]
-    if m.tendon_actuatorid[t] != -1 or m.tendon_armature[t] != 0.0:
+    if may_have_armature(m, t):
         rate = tendon_dot(m, d, t)
         for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
             rate += d.ten_J[at] * d.qacc[m.ten_J_colind[at]]

@@ -23,14 +23,14 @@ GEOMETRIC = ("body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0", "site_pos"
 PASSIVE = (
     "body_gravcomp", "jnt_stiffness", "jnt_stiffnesspoly", "qpos_spring", "dof_damping", "dof_dampingpoly", "dof_armature",
     "tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly", "tendon_armature",
-    "tendon_lengthspring", "geom_fluid",
+    "tendon_lengthspring",
 )  # fmt: skip
 ACTUATOR = (
     "actuator_gear", "actuator_gainprm", "actuator_biasprm", "actuator_dynprm", "actuator_armature", "actuator_damping",
     "actuator_dampingpoly", "actuator_cranklength",
 )  # fmt: skip
 OPTIONS = ("opt_timestep", "opt_gravity", "opt_wind", "opt_magnetic", "opt_density", "opt_viscosity")
-INPUTS = ("mocap_pos", "mocap_quat", "xfrc_applied")  # of the data: what the world does to the mechanism
+INPUTS = ("mocap_pos", "mocap_quat", "xfrc_applied", "plastic")  # of the data: what is neither state nor control here
 DIRECTIONS = ("body_quat", "body_iquat", "jnt_axis", "site_quat", "geom_quat")  # rows of these are taken to length one
 PARAMETERS = (*INERTIAL, *GEOMETRIC, *PASSIVE, *ACTUATOR, *OPTIONS, *INPUTS)
 
@@ -64,8 +64,6 @@ def check_model(model: Model) -> None:
     """Refuse what no function of state and parameters can express, by name."""
     features = [f"callbacks.{name}" for name in ("passive", "act_dyn", "act_gain", "act_bias")
                 if getattr(model.callbacks, name) is not None]  # fmt: skip
-    if model.nplastic:
-        features.append("springyield: springs whose rest position is part of the state")
     if features:
         raise UnsupportedFeatureError(features, f"symbolic of {model.title!r}")
 

@@ -7,7 +7,7 @@ from typing import Any
 from .. import pipeline
 from ..errors import UnsupportedFeatureError
 from ..model import Model
-from ..types import SensorType, Stage
+from ..types import SensorType, Stage, TrnType, WrapType
 from .functions import DRIVEN, Results, Spec, Symbols
 from .trace import INERTIA, PASSIVE, RATES, Trace, column
 
@@ -19,6 +19,7 @@ NOT_SMOOTH = {
     SensorType.TENDONLIMITFRC, SensorType.CLOCK, SensorType.USER, SensorType.PLUGIN,
 }  # fmt: skip
 ACTUATOR_FORCES = {SensorType.ACTUATORFRC, SensorType.JOINTACTFRC, SensorType.TENDONACTFRC}
+BETWEEN_BODIES = {SensorType.FORCE, SensorType.TORQUE}
 READS = {Stage.POS: ("q",), Stage.VEL: ("q", "v"), Stage.ACC: ("q", "v", "a")}
 READINGS: dict[Stage, Any] = {
     Stage.POS: pipeline.position_readings,
@@ -32,6 +33,22 @@ def is_smooth(model: Model, i: int) -> bool:
     return SensorType(int(model.sensor_type[i])) not in NOT_SMOOTH
 
 
+def actuators_pull(model: Model) -> bool:
+    """Whether actuators act on spatial tendons, which pull at bodies: then forces between bodies depend on controls."""
+    driven = model.actuator_trnid[model.actuator_trntype == int(TrnType.TENDON), 0]
+    return bool((model.wrap_type[model.tendon_adr[driven]] != int(WrapType.JOINT)).any())
+
+
+def inputs(model: Model, i: int) -> tuple[str, ...]:
+    """What the reading of a sensor depends on."""
+    kind = SensorType(int(model.sensor_type[i]))
+    if kind in ACTUATOR_FORCES:
+        return DRIVEN
+    if kind in BETWEEN_BODIES and actuators_pull(model):
+        return *READS[Stage.ACC], *DRIVEN[2:]
+    return READS[Stage.VEL] if kind == SensorType.E_KINETIC else READS[Stage(int(model.sensor_needstage[i]))]
+
+
 def sensor(model: Model, i: int) -> Spec:
     """The fresh reading of a sensor, within its cutoff; delay and interval are left out."""
     kind, stage = SensorType(int(model.sensor_type[i])), Stage(int(model.sensor_needstage[i]))
@@ -39,11 +56,11 @@ def sensor(model: Model, i: int) -> Spec:
         name = model.name("sensor", i) or i
         raise UnsupportedFeatureError([f"{kind.name.lower()} (sensor {name!r}), which no smooth function gives"],
                                       f"symbolic of {model.title!r}")  # fmt: skip
-    reads = DRIVEN if kind in ACTUATOR_FORCES else ("q", "v") if kind == SensorType.E_KINETIC else READS[stage]
+    reads = inputs(model, i)
 
     def build(t: Trace, x: Symbols) -> Results:
         t.run((*INERTIA, pipeline.camlight, *RATES))
-        if kind in ACTUATOR_FORCES:
+        if "ctrl" in reads or (stage == Stage.ACC and actuators_pull(model)):
             t.run((*PASSIVE, pipeline.fwd_actuation))
         t.d.sensor_due[:] = 0
         t.d.sensor_due[i] = 1

@@ -85,27 +85,29 @@ class Symbolic:
     @property
     def step(self) -> Any:
         """(q, v, tau) -> q_next, v_next after one time step, by the integrator of the model; actuators are not driven."""
-        return self._function("step")
+        return self._moved("step")
 
     @property
     def euler(self) -> Any:
         """(q, v, tau) -> q_next, v_next: `step` by semi-implicit Euler, whatever the integrator of the model."""
-        return self._function("euler")
+        return self._moved("euler")
 
     @property
     def rk4(self) -> Any:
         """(q, v, tau) -> q_next, v_next: `step` by fourth-order Runge-Kutta on the manifold of configurations."""
-        return self._function("rk4")
+        return self._moved("rk4")
 
     @property
     def actuation(self) -> Any:
         """(q, v, act, ctrl) -> tau, act_dot: what the actuators of the model make of controls."""
-        return self._driven("actuation")
+        self._check_delays()
+        return self._function("actuation")
 
     @property
     def controlled_step(self) -> Any:
         """(q, v, act, ctrl) -> q_next, v_next, act_next: `kt.step` where nothing touches and no limit is reached."""
-        return self._driven("controlled_step")
+        self._check_delays()
+        return self._moved("controlled_step")
 
     @property
     def integrate_pos(self) -> Any:
@@ -246,8 +248,11 @@ class Symbolic:
     def _function(self, name: str) -> Any:
         return self._make(name, FUNCTIONS[name])
 
-    def _driven(self, name: str) -> Any:
-        self._check_delays()
+    def _moved(self, name: str) -> Any:
+        """A function that gives the next state, of which rest positions of springs must not be a part."""
+        if self.model.nplastic:
+            feature = "steps with springyield: rest positions of springs are part of the state"
+            raise UnsupportedFeatureError([feature], f"symbolic of {self.model.title!r}")
         return self._function(name)
 
     def _make(self, name: str, spec: Spec) -> Any:
@@ -255,7 +260,15 @@ class Symbolic:
         if name not in self._functions:
             trace = self._trace(spec.inputs) if spec.moves else self._still
             symbols = {key: self._symbols[key] for key in (*spec.inputs, *self.parameters)}
-            results = spec.build(trace, symbols)
+            try:
+                results = spec.build(trace, symbols)
+            except RuntimeError as error:
+                if "truth value" not in str(error):
+                    raise
+                feature = (
+                    f"{name} with parameters {', '.join(self.parameters)}, one of which switches a part of it on or off"
+                )
+                raise UnsupportedFeatureError([feature], f"symbolic of {self.model.title!r}") from error
             names, inputs = [*symbols, *(f"body_{b}" for b in self._tens)], [*symbols.values(), *self._tens.values()]
             core = casadi.Function(
                 name, inputs, [casadi.SX(r) for r in results], names, list(spec.outputs), {"cse": True}
