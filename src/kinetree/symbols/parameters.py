@@ -2,6 +2,7 @@
 
 Loading a model settles questions that numbers answer: which frames coincide, which bodies have a diagonal block of M. Where
 a field that decided such a question becomes a symbol, the question is open again, and the model is taken without the answer.
+Constants that `set_const` derives (actuator_acc0 of muscles, added masses in geom_fluid, …) stay those of the model.
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ from ..model import MODEL_FIELDS, Model
 from ..types import DisableBit, EnableBit, SameFrame
 
 INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
-GEOMETRIC = ("body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0", "site_pos", "site_quat", "geom_pos", "geom_quat")
+GEOMETRIC = (
+    "body_pos",
+    "body_quat",
+    "jnt_pos",
+    "jnt_axis",
+    "qpos0",
+    "site_pos",
+    "site_quat",
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+)
 PASSIVE = (
     "body_gravcomp", "jnt_stiffness", "jnt_stiffnesspoly", "qpos_spring", "dof_damping", "dof_dampingpoly", "dof_armature",
     "tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly", "tendon_armature",
