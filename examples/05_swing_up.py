@@ -1,7 +1,8 @@
 """A cart swings up two poles, one on the end of the other: direct collocation with IPOPT on the dynamics of an MJCF model.
 
-One motor, three degrees of freedom, bounds on motor and rail. Dynamics and derivatives are those of the engine, which then has to
-follow: with the controls alone it comes near the top, since errors grow on the way; with feedback it arrives, and stays.
+One motor, three degrees of freedom, bounds on motor and rail. Dynamics and derivatives are those of the engine, which then
+has to follow. With the controls alone it loses the motion short of the top, since errors grow tenfold in a fifth of a
+second there; with feedback, from derivatives of a step, it arrives and stays.
 """
 
 import casadi as ca
