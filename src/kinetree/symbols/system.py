@@ -285,7 +285,7 @@ class Symbolic:
         plain = core.n_in() - len(bodies)
         inputs = {name: kind.sym(name, core.sparsity_in(i)) for i, name in enumerate(core.name_in()[:plain])}
         own = {name: kind.sym(name, *size) for name, size in self._body_inputs().items()}
-        tens = [f(*(own[name] for name in f.name_in())) for f in bodies.values()]
+        tens = [f.call([own[name] for name in f.name_in()])[0] for f in bodies.values()]  # f() would be a dictionary
         results = core.call([*inputs.values(), *tens])
         names = [*inputs, *own]
         return casadi.Function(core.name(), [*inputs.values(), *own.values()], results, names, core.name_out())
