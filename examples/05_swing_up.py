@@ -67,12 +67,9 @@ print(f"cart within {np.abs(states[:, 0]).max():.2f} m, motor within {np.abs(con
 times, knots = model.opt.timestep * np.arange(STEPS + HOLD), H * np.arange(INTERVALS + 1)
 motion = np.array([np.interp(times, knots, column) for column in states.T]).T
 motor = np.interp(times + model.opt.timestep / 2, knots, controls, right=0.0)
-q_next, v_next, _ = sym.controlled_step(x[:3], x[3:], [], u)
-after = ca.vertcat(q_next, v_next)
-linear = ca.Function("linear", [x, u], [ca.jacobian(after, x), ca.jacobian(after, u)])
 value, gains = np.eye(6), np.zeros_like(motion)
 for k in reversed(range(len(times))):
-    A, B = (matrix.full() for matrix in linear(motion[k], motor[k]))
+    A, B = (matrix.full() for matrix in sym.transition(motion[k, :3], motion[k, 3:], [], motor[k]))
     gains[k] = np.linalg.solve(1 + B.T @ value @ B, B.T @ value @ A)
     value = np.eye(6) + A.T @ value @ (A - B * gains[k])
 

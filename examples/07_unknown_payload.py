@@ -56,13 +56,13 @@ def motion(rng: np.random.Generator) -> np.ndarray:
 
 # What the arm alone does not explain is due to the payload: Y theta = rest, with the columns of Y that belong to the hand.
 sym = kt.symbolic(model)
-first = 10 * (model.id("body", "hand") - 1)
+hand = sym.inertial_columns("hand")
 
 
 def equations(q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Y and rest of a recording, all times one below the other."""
     samples = list(zip(q, v, a, strict=True))
-    rows = [sym.regressor(*sample).full()[:, first : first + 10] for sample in samples]
+    rows = [sym.regressor(*sample).full()[:, hand] for sample in samples]
     arm = [sym.inverse_dynamics(*sample).full().ravel() for sample in samples]
     return np.concatenate(rows), np.concatenate(tau - np.array(arm))
 

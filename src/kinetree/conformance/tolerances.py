@@ -70,6 +70,9 @@ MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
 """The same for factors of M and what was solved with them: the condition number of M, up to 1e5 in random trees,
 multiplies the last digits."""
 
+TRANSITION = 1e-6
+"""Exact derivatives of a step against MuJoCo's central differences, relative to the largest: 1e-8 is typical."""
+
 MASS = 1e-12
 """Mass properties against closed forms, other programs and round trips: sums of a few products, relative to the mass, to the
 distances and to mass times distance squared."""

@@ -172,6 +172,21 @@ def regressor(t: Trace, x: Symbols) -> Results:
     return (casadi.jacobian(t.vector("qfrc_inverse"), theta),)
 
 
+def transition(step: Any, integrate: Any, difference: Any) -> Any:
+    """Derivatives of a controlled step by state and controls, each moved in the tangent space."""
+    inputs = [casadi.MX.sym(name, step.sparsity_in(i)) for i, name in enumerate(step.name_in())]
+    q, v, act, ctrl, *parameters = inputs
+    nv, na = v.shape[0], act.shape[0]
+    d = casadi.MX.sym("d", 2 * nv + na + ctrl.shape[0])
+    dq, dv, dact, dctrl = casadi.vertsplit(d, [0, nv, 2 * nv, 2 * nv + na, d.shape[0]])
+    here = step(*inputs)
+    near = step(integrate(q, dq, 1, *parameters), v + dv, act + dact, ctrl + dctrl, *parameters)
+    change = casadi.vertcat(difference(1, here[0], near[0], *parameters), near[1] - here[1], near[2] - here[2])
+    slopes = casadi.graph_substitute(casadi.jacobian(change, d), [d], [casadi.MX.zeros(d.shape)])
+    A, B = casadi.horzsplit(slopes, [0, 2 * nv + na, d.shape[0]])
+    return casadi.Function("transition", inputs, [A, B], step.name_in(), ["A", "B"])
+
+
 STATE, DRIVEN = ("q", "v", "tau"), ("q", "v", "act", "ctrl")
 NEXT = ("q_next", "v_next")
 FUNCTIONS = {

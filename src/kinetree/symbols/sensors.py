@@ -54,7 +54,7 @@ def sensor(model: Model, i: int) -> Spec:
     kind, stage = SensorType(int(model.sensor_type[i])), Stage(int(model.sensor_needstage[i]))
     if not is_smooth(model, i):
         name = model.name("sensor", i) or i
-        raise UnsupportedFeatureError([f"{kind.name.lower()} (sensor {name!r}), which no smooth function gives"],
+        raise UnsupportedFeatureError([f"{kind.name.lower()} {name!r}, which no smooth function gives"],
                                       f"symbolic of {model.title!r}")  # fmt: skip
     reads = inputs(model, i)
 

@@ -110,6 +110,17 @@ class Symbolic:
         return self._moved("controlled_step")
 
     @property
+    def transition(self) -> Any:
+        """(q, v, act, ctrl) -> A, B: how `controlled_step` changes with the state and with controls, in the tangent space.
+
+        A state is (q, v, act), 2 nv + na entries of change. What MuJoCo's mjd_transitionFD takes by differences, exactly.
+        """
+        if "transition" not in self._functions:
+            parts = self.controlled_step, self.integrate_pos, self.differentiate_pos
+            self._functions["transition"] = functions.transition(*parts)
+        return self._functions["transition"]
+
+    @property
     def integrate_pos(self) -> Any:
         """(q, v, dt) -> q_next: along a velocity on the manifold of configurations."""
         return self._function("integrate_pos")
@@ -132,6 +143,13 @@ class Symbolic:
         """The inertial parameters of the model's bodies one after the other, as `regressor` takes them."""
         bodies = [MassProperties.from_body(self.model, b).inertial_parameters() for b in range(1, self.model.nbody)]
         return np.concatenate(bodies) if bodies else np.zeros(0)
+
+    def inertial_columns(self, body: str | int) -> slice:
+        """Where the ten parameters of a body stand in `inertial_parameters`, and its columns in `regressor`."""
+        b = self.model.id("body", body)
+        if b == 0:
+            raise ValueError("inertial_columns: the world has no inertial parameters")
+        return slice(10 * (b - 1), 10 * b)
 
     # functions of one element
 
@@ -206,8 +224,9 @@ class Symbolic:
         The result is called with NumPy arrays. Files go into the folder: `.source`, and `.library` or None.
         """
         if isinstance(function, str):
-            if function not in FUNCTIONS:
-                raise ValueError(f"generate: {function!r} is none of {', '.join(FUNCTIONS)}")
+            known = (*FUNCTIONS, "transition")
+            if function not in known:
+                raise ValueError(f"generate: {function!r} is none of {', '.join(known)}")
             function = getattr(self, function)
         return code.generate(function, folder, flags, compiler)
 
@@ -339,12 +358,11 @@ def _properties_function(properties: Any, inputs: Sequence[Any] | None) -> Any:
     bad = [name for name in names if not NAME.fullmatch(name)]
     if bad:
         raise ValueError(f"with_body: {bad[0]!r} cannot be the name of an input: letters and digits, please")
-    try:
-        return casadi.Function("properties", given, [ten], names, ["ten"])
-    except RuntimeError as error:
-        raise ValueError(
-            f"with_body: inputs do not cover the symbols of the mass properties, {free}: {error}"
-        ) from None
+    covered = casadi.symvar(casadi.veccat(*given)) if given else []
+    missing = [s.name() for s in free if not any(casadi.is_equal(s, c) for c in covered)]
+    if missing:
+        raise ValueError(f"with_body: inputs lack symbols of the mass properties: {', '.join(missing)}")
+    return casadi.Function("properties", given, [ten], names, ["ten"])
 
 
 def _name_of(symbol: Any) -> str:
