@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import casadi
 import mujoco
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree.conformance.states import random_state
-from kinetree.dynamics.configuration import differentiate_pos, integrate_pos
+from kinetree.dynamics.configuration import differentiate_pos, integrate_pos, quat_exp, quat_log
+from kinetree.kernel.ops import teach_symbols
 from tests.trees import random_tree
 
 
@@ -52,3 +54,24 @@ def test_wrong_arguments():
         integrate_pos(model, np.zeros(3), np.zeros(model.nv), 0.1)
     with pytest.raises(ValueError, match="dt must not be zero"):
         differentiate_pos(model, 0.0, model.qpos0, model.qpos0)
+
+
+@pytest.mark.parametrize("angle", (0.0, 1e-9, 1e-3, 0.0199, 0.0201, 1.0))
+def test_rotations_are_smooth_to_second_order(angle):
+    """On symbols, also at rest and where a series takes over: closed forms along the axis and across it."""
+    teach_symbols()
+    v = casadi.SX.sym("v", 3)
+    c, x, _, _ = quat_exp(tuple(casadi.vertsplit(v)), 1.0)
+    by_c, by_x = (casadi.Function("hessian", [v], [casadi.hessian(part, v)[0]]) for part in (c, x))
+    across_c = -0.25 if angle == 0 else -np.sin(angle / 2) / (2 * angle)
+    across_x = -angle / 24 if angle < 1e-2 else np.cos(angle / 2) / (2 * angle) - np.sin(angle / 2) / angle**2
+    along_x = -angle / 8 if angle < 1e-2 else -np.sin(angle / 2) / 4
+    for name, found, along, across in (
+        ("cosine", by_c, -np.cos(angle / 2) / 4, across_c),
+        ("sine", by_x, along_x, across_x),
+    ):
+        hessian = found([angle, 0, 0]).full()
+        np.testing.assert_allclose(hessian, np.diag([along, across, across]), atol=1e-6, err_msg=f"{name} at {angle}")
+    turned = casadi.vertcat(*quat_log(quat_exp(tuple(casadi.vertsplit(v)), 1.0)))
+    identity = casadi.Function("identity", [v], [casadi.jacobian(turned, v)])([angle, 0, 0]).full()
+    np.testing.assert_allclose(identity, np.eye(3), atol=1e-9, err_msg=f"log of exp at {angle}")

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel import function, kernel
-from ..kernel.ops import absolute, atan2, cos, sin, where
+from ..kernel.ops import absolute, atan2, cos, sin, sqrt, where
 from ..kernel.stage import check_arguments
 from ..layout import checked
-from ..math.quaternion import MIN_VALUE, mul_quat, normalize4
-from ..math.vec3 import root
+from ..math.quaternion import mul_quat, normalize4
 from ..types import JointType
 
 if TYPE_CHECKING:
@@ -22,24 +21,31 @@ if TYPE_CHECKING:
 
 FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 PI = 3.141592653589793
+SMALL = 1e-4  # squared: below, four terms of a series are right to the last digit
 
 
 @kernel
 def quat_exp(v, scale):
-    """The rotation by the vector scale * v [rad]: axis along v, angle its length."""
-    length = root(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    tiny = length < MIN_VALUE
-    half = 0.5 * scale * length
-    s = where(tiny, 0.5 * scale, sin(half) / where(tiny, 1.0, length))  # its limit keeps the derivative right at rest
-    return cos(half), v[0] * s, v[1] * s, v[2] * s
+    """The rotation by the vector scale * v [rad]: axis along v, angle its length. Near zero by series, smooth to any order."""
+    square = 0.25 * scale * scale * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])  # of half the angle
+    small = square < SMALL
+    half = sqrt(where(small, 1.0, square))
+    c = where(small, 1.0 - square * (1.0 / 2.0 - square * (1.0 / 24.0 - square / 720.0)), cos(half))
+    ratio = where(small, 1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)), sin(half) / half)
+    s = 0.5 * scale * ratio
+    return c, v[0] * s, v[1] * s, v[2] * s
 
 
 @kernel
 def quat_log(q):
-    """The rotation vector [rad] of a unit quaternion, shortest way round."""
-    s = root(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    tiny = s < MIN_VALUE
-    w = where(tiny, 2.0, 2.0 * atan2(s, absolute(q[0])) / where(tiny, 1.0, s))
+    """The rotation vector [rad] of a unit quaternion, shortest way round. Near zero by series, smooth to any order."""
+    square, whole = q[1] * q[1] + q[2] * q[2] + q[3] * q[3], absolute(q[0])
+    small = square <= SMALL * whole * whole
+    s = sqrt(where(small, 1.0, square))
+    inverse = 1.0 / where(small & (whole > 0.0), whole, 1.0)
+    tangent = square * inverse * inverse  # squared
+    series = inverse * (1.0 - tangent * (1.0 / 3.0 - tangent * (1.0 / 5.0 - tangent / 7.0)))
+    w = 2.0 * where(small, series, atan2(s, whole) / s)
     w = where(q[0] < 0.0, -w, w)  # rather than taking 2 pi off the angle, which would cost digits of a small one
     return q[1] * w, q[2] * w, q[3] * w
 
