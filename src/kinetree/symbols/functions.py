@@ -136,6 +136,7 @@ def step(integrator: Integrator | None, outputs: tuple[str, ...]) -> Callable[[T
             t.m.opt_integrator = int(integrator)
         if "tau" in x:
             t.m.opt_disableflags |= int(DisableBit.ACTUATION)
+        t.m.nsensor = 0  # they change nothing, and those of distances would ask for room, in want of which RK4 gives up
         t.run((pipeline.forward_without_sensors, pipeline.integrate))
         return tuple(t.vector(name) for name in outputs)
 
