@@ -81,3 +81,7 @@ MASS_GRADIENT = 1e-6
 """Exact derivatives of mass properties against central differences, which lose half the digits or more."""
 STABLE_PD = 1e-10
 """Three solvers of one system, and MuJoCo's matrices in a fourth: gains make it better conditioned than M alone."""
+
+SYMBOLS = 1e-12
+"""The same kernels traced with symbols: terms are summed in another order, and products of unit quaternions are not made units
+again. Solutions with M may differ by its condition number times the rounding unit, where that is more."""
