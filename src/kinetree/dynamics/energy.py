@@ -35,7 +35,8 @@ def gravity_energy(m, d):
 @kernel
 def vector_energy(stiffness, displacement):
     """Energy [J] of a spring along a displacement vector."""
-    return stored_energy(stiffness, root(dot(displacement, displacement)))
+    square = dot(displacement, displacement)
+    return stored_energy(stiffness, root(square), square)  # which is smooth where the root of it is not
 
 
 @kernel
@@ -51,7 +52,8 @@ def joint_energy(m, d, j):
         if kind == FREE or kind == BALL:
             total += vector_energy(stiffness, rotation_displacement(m, d, j, a))
         else:
-            total += stored_energy(stiffness, scalar_displacement(m, d, j))
+            x = scalar_displacement(m, d, j)
+            total += stored_energy(stiffness, x, x * x)
     return total
 
 
@@ -62,7 +64,8 @@ def spring_energy(m, d):
     for j in range(m.njnt):
         total += joint_energy(m, d, j)
     for t in range(m.ntendon):
-        total += stored_energy(tendon_stiffness(m, t), tendon_displacement(m, d, t))
+        x = tendon_displacement(m, d, t)
+        total += stored_energy(tendon_stiffness(m, t), x, x * x)
     return total
 
 

@@ -7,7 +7,7 @@ the state (`plastic`), and drags it along where it is displaced further than tha
 """
 
 from ..kernel import kernel
-from ..kernel.ops import maximum, minimum, needs, where
+from ..kernel.ops import maximum, needs, where
 from ..math.quaternion import mul_quat, normalize4
 from ..math.vec3 import dot, root
 from ..types import DisableBit, JointType
@@ -42,9 +42,9 @@ def pull_rate(stiffness, x):
 
 
 @kernel
-def stored_energy(stiffness, x):
-    """Energy [J] of a spring displaced by x: the integral of its pull."""
-    return x * x * (stiffness[0] * (1.0 / 2.0) + x * (stiffness[1] * (1.0 / 3.0) + x * stiffness[2] * (1.0 / 4.0)))
+def stored_energy(stiffness, x, square):
+    """Energy [J] of a spring displaced by x, whose square is given too: the integral of its pull."""
+    return square * (stiffness[0] * (1.0 / 2.0) + x * (stiffness[1] * (1.0 / 3.0) + x * stiffness[2] * (1.0 / 4.0)))
 
 
 @kernel
@@ -79,8 +79,8 @@ def translation_displacement(m, d, a):
 
 @kernel
 def outside(x, lower, upper):
-    """By how much x is above an interval, or (negative) below it; 0 within."""
-    return where(x > upper, x - upper, minimum(x - lower, 0.0))
+    """By how much x is above an interval, or (negative) below it; 0 within. An end counts as outside: its slope is one."""
+    return where(x > upper, x - upper, where(x <= lower, x - lower, 0.0))
 
 
 @kernel
