@@ -47,8 +47,12 @@ def random(model: kt.Model, seed: int) -> State:
 
 
 def at_rest(model: kt.Model) -> State:
-    """The state in which models are made: springs and quaternions at rest, nothing moves, nothing is applied."""
-    return State(model.qpos0.copy(), *(np.zeros(n) for n in (model.nv, model.nv, model.nv, model.na, model.nu)))
+    """The state in which models are made: springs and quaternions at rest, nothing moves, nothing is applied.
+
+    Controls and activations are not quite zero: there is the end of their range, and a kink where muscles relax.
+    """
+    still = np.zeros(model.nv)
+    return State(model.qpos0.copy(), still, still, still, np.full(model.na, 0.1), np.full(model.nu, 0.05))
 
 
 def data_of(model: kt.Model, state: State, tau: bool = True) -> kt.Data:

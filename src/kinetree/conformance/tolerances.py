@@ -85,3 +85,6 @@ STABLE_PD = 1e-10
 SYMBOLS = 1e-12
 """The same kernels traced with symbols: terms are summed in another order, and products of unit quaternions are not made units
 again. Solutions with M may differ by its condition number times the rounding unit, where that is more."""
+
+SYMBOLS_GRADIENT = 1e-6
+"""Derivatives of traced kernels against differences of the compiled ones, which lose half the digits or more."""
