@@ -88,3 +88,7 @@ again. Solutions with M may differ by its condition number times the rounding un
 
 SYMBOLS_GRADIENT = 1e-6
 """Derivatives of traced kernels against differences of the compiled ones, which lose half the digits or more."""
+
+REGRESSOR = 1e-10
+"""The regressor times its parameters against the recursion: tensors about the origins of bodies cancel against mass times
+distance squared."""
