@@ -71,7 +71,7 @@ class CompiledFunction:
     def _shaped(self, array: np.ndarray, value: Any) -> np.ndarray:
         """A value that is no array of the right shape: lists, single numbers, columns, CasADi's own numbers."""
         out = np.asarray(value, float)
-        if out.shape != array.shape and out.size == array.size:
+        if out.squeeze().shape == array.squeeze().shape:  # a column or a row, but no transposed matrix
             out = out.reshape(array.shape)
         if out.shape not in (array.shape, ()):
             name = next(n for n, a in zip(self._names, self._inputs, strict=True) if a is array)
