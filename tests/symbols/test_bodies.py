@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 
 import casadi
 import numpy as np
@@ -119,10 +120,50 @@ def test_parameters_come_before_bodies():
     assert "b2" in repr(sym)
 
 
-def test_symbols_are_found_one_by_one():
-    mass, x = casadi.SX.sym("mass"), casadi.SX.sym("x")
-    mp = kt.MassProperties(mass=mass, cg=(x, 0.0, 0.0), inertia=np.eye(3) * 0.1)
-    assert set(kt.symbolic(model_of("tree")).with_body("b2", mp).mass_matrix.name_in()) == {"q", "mass", "x"}
+def test_symbols_are_found_one_by_one_in_the_order_of_their_names():
+    mass, x = casadi.SX.sym("mass"), casadi.SX.sym("x", 11)
+    mp = kt.MassProperties(mass=mass, cg=(x[10], x[2], x[0]), inertia=np.eye(3) * 0.1)
+    names = kt.symbolic(model_of("tree")).with_body("b2", mp).mass_matrix.name_in()
+    assert names == ["q", "mass", "x_0", "x_2", "x_10"]
+
+
+def test_a_system_with_bodies_is_pickled():
+    model, s, x = model_of("tree"), numeric.random(model_of("tree"), 58), casadi.SX.sym("x", 2)
+    sym = kt.symbolic(model, "dof_damping").with_body("b2", link(x), inputs=[x])
+    copied = pickle.loads(pickle.dumps(sym))
+    given = s.q, s.v, s.tau, *sym.values, X
+    np.testing.assert_array_equal(copied.forward_dynamics(*given).full(), sym.forward_dynamics(*given).full())
+
+
+def test_inertial_parameters_are_not_those_of_another_body():
+    sym = kt.symbolic(model_of("tree")).with_body("b2", random_body(1))
+    with pytest.raises(ValueError, match="inertial_columns"):
+        _ = sym.inertial_parameters
+
+
+def test_sensors_of_principal_axes_are_refused():
+    """A tensor of symbols has no principal axes; the place of its centre, and a site, are as before."""
+    sensors = """<sensor>
+      <framequat name="axes" objtype="body" objname="b2"/><framepos name="centre" objtype="body" objname="b2"/>
+      <framepos name="seen" objtype="body" objname="b3" reftype="body" refname="b2"/>
+      <framequat name="own" objtype="xbody" objname="b2"/></sensor></mujoco>"""
+    model = kt.load(random_tree(3, nbody=6).replace("</mujoco>", sensors))
+    sym = kt.symbolic(model).with_body("b2", random_body(1))
+    for name in ("axes", "seen"):
+        with pytest.raises(kt.UnsupportedFeatureError, match=f"{name}.*principal axes"):
+            sym.sensor(name)
+    s, other = numeric.random(model, 59), kt.set_body_mass_properties(model, "b2", random_body(1))
+    wanted = numeric.forward(other, s)
+    for name in ("centre", "own"):
+        numeric.same(sym.sensor(name)(s.q).full().ravel(), wanted.sensor(name).data, SYMBOLS, name)
+
+
+def test_impossible_bodies_and_batches_are_refused():
+    sym = kt.symbolic(model_of("tree"))
+    with pytest.raises(ValueError, match="mass is negative"):
+        sym.with_body("b2", kt.MassProperties.solid_sphere(-1.0, 0.1))
+    with pytest.raises(TypeError, match="not a batch"):
+        sym.with_body("b2", kt.MassProperties.solid_sphere(np.ones(2), 0.1))
 
 
 def test_a_body_replaced_again_takes_the_last():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import shutil
 import subprocess
 
@@ -170,3 +171,62 @@ def test_what_is_no_function_is_refused(tmp_path):
         sym.generate("forward_dynamic", tmp_path)
     with pytest.raises(TypeError, match="CasADi function"):
         sym.generate(lambda q: q, tmp_path)
+
+
+@needs_compiler
+def test_derivatives_on_request_make_it_fit_for_solvers(tmp_path):
+    """Without them a Jacobian is refused; with them it is the function's own, and an optimiser runs on the library."""
+    sym = kt.symbolic("double_pendulum")
+    x, torque = casadi.MX.sym("x", 2), [0.3, -0.2]
+    plain = sym.generate("forward_dynamics", tmp_path).function
+    with pytest.raises(RuntimeError, match="[Dd]erivative"):
+        casadi.Function("slope", [x], [casadi.jacobian(plain(x, 0, torque), x)])([0.1, 0.2])
+    fast = sym.generate("forward_dynamics", tmp_path, derivatives=True).function
+    slopes = [
+        casadi.Function("slope", [x], [casadi.jacobian(f(x, [1, 2], torque), x)])([0.1, 0.2]).full()
+        for f in (fast, sym.forward_dynamics)
+    ]
+    numeric.same(slopes[0], slopes[1], 1e-13, "slope of C ")
+    opti = casadi.Opti()
+    tau = opti.variable(2)
+    opti.minimize(casadi.sumsqr(tau))
+    opti.subject_to(fast([0.4, 0.1], 0, tau) == 0)
+    limited = {"print_level": 0, "sb": "yes", "hessian_approximation": "limited-memory"}
+    opti.solver("ipopt", {"print_time": False}, limited)
+    held = opti.solve().value(tau)
+    np.testing.assert_allclose(held, sym.inverse_dynamics([0.4, 0.1], 0, 0).full().ravel(), atol=1e-6)
+
+
+def test_matrices_stay_matrices_in_small_models(folder):
+    """One dof and one motor: M and B have one column, and a vector has none."""
+    sym = kt.symbolic(
+        '<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>'
+        '<actuator><motor joint="j"/></actuator></mujoco>'
+    )
+    assert sym.generate("mass_matrix", folder)([0.1]).shape == (1, 1)
+    assert sym.generate("bias", folder)([0.1], [0.0]).shape == (1,)
+    assert [part.shape for part in sym.generate("transition", folder)([0.1], [0.0], [], [1.0])] == [(2, 2), (2, 1)]
+
+
+@pytest.mark.parametrize("value", [None, "text", 1j, np.array([1j, 0])])
+def test_what_is_no_real_number_is_refused(folder, value):
+    with pytest.raises(TypeError, match="real numbers"):
+        code.generate(matrix_function(), folder)(np.ones((3, 2)), value)
+
+
+def test_cc_names_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -pipe")
+    with pytest.raises(FileNotFoundError, match="no-such-compiler.*CC"):
+        code.generate(matrix_function(), tmp_path)
+    found = next(filter(shutil.which, code.COMPILERS), None)
+    if found:
+        monkeypatch.setenv("CC", f"{found} -DNOTHING")
+        assert code.generate(matrix_function(), tmp_path, flags="-O1 -g0").library is not None
+
+
+def test_a_compiled_function_is_pickled(folder):
+    compiled = code.generate(matrix_function(), folder)
+    copied = pickle.loads(pickle.dumps(compiled))
+    given = np.arange(6.0).reshape(3, 2), np.array([0.5, 2.0])
+    for a, b in zip(copied(*given), compiled(*given), strict=True):
+        np.testing.assert_array_equal(a, b)

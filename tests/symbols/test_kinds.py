@@ -95,6 +95,14 @@ def test_whatever_load_takes():
 # what is wrong
 
 
+def test_an_input_left_out_by_name_is_no_zero():
+    """CasADi takes zeros for it: masses of zero would go unnoticed."""
+    sym = kt.symbolic("cartpole", "body_mass")
+    assert np.isnan(sym.mass_matrix(q=[0.1, 0.2])["M"].full()).any()
+    named = sym.mass_matrix(q=[0.1, 0.2], body_mass=sym.values[0])["M"]
+    np.testing.assert_array_equal(named.full(), sym.mass_matrix([0.1, 0.2], *sym.values).full())
+
+
 def test_an_unknown_parameter_gets_a_suggestion():
     with pytest.raises(ValueError, match=r"'body_mas' cannot be a parameter.*body_mass"):
         kt.symbolic("cartpole", "body_mas")

@@ -191,3 +191,19 @@ def test_a_simple_body_may_lose_its_balance():
     sym = kt.symbolic(balanced, "body_ipos")
     numeric.same(sym.mass_matrix(s.q, off.body_ipos), kt.full_m(off, data), SYMBOLS, "M")
     numeric.same(sym.forward_dynamics(s.q, s.v, s.tau, off.body_ipos), data.qacc, SYMBOLS, "qacc")
+
+
+@pytest.mark.parametrize("name", ["actuator_armature", "actuator_damping", "actuator_dampingpoly"])
+@pytest.mark.parametrize("driven", ["joint", "tendon"])
+def test_actuators_that_lend_nothing_may_lend_something(driven, name):
+    """Loading notes which actuators have armature or damping; none has here."""
+    model = kt.load(f"""<mujoco>
+      <worldbody><body><joint name="hinge" axis="1 2 3"/><geom size=".1" pos=".1 .2 0"/></body></worldbody>
+      <tendon><fixed name="cord"><joint joint="hinge" coef="0.7"/></fixed></tendon>
+      <actuator><motor {driven}="{"hinge" if driven == "joint" else "cord"}" gear="3"/></actuator></mujoco>""")
+    value = value_of(model, name) + 0.3
+    replaced_model, sym = model.replace(**{name: value}), kt.symbolic(model, name)
+    s = numeric.random(model, 81)
+    data = numeric.forward(numeric.smooth(replaced_model, driven=False), s)
+    numeric.same(sym.mass_matrix(s.q, value).full(), kt.full_m(replaced_model, data), SYMBOLS, f"{name} M ")
+    numeric.same(sym.passive(s.q, s.v, value).full().ravel(), data.qfrc_passive, SYMBOLS, f"{name} passive ")

@@ -36,6 +36,13 @@ ACTIVE = """
   </actuator>
 </mujoco>
 """
+# In water, with drag by shape; moving, then turning, then not at all.
+FISH = """
+<mujoco model="fish">
+  <option density="1000" viscosity="0.1"/>
+  <worldbody><body><freejoint/><geom type="box" size=".1 .2 .3" fluidshape="ellipsoid"/></body></worldbody>
+</mujoco>
+"""
 SOURCES = {"active": ACTIVE, **{name: name for name in ("cartpole", "arm", "humanoid", "ball_humanoid")}}
 INTEGRATORS = (kt.Integrator.EULER, kt.Integrator.IMPLICITFAST, kt.Integrator.IMPLICIT)
 
@@ -52,6 +59,22 @@ def test_transition_is_the_slope_of_a_step(name, integrator):
     theirs.qfrc_applied[:] = 0
     theirs.xfrc_applied[:] = 0
     theirs.act[:] = np.clip(theirs.act, 0.2, 0.8)  # between the ends of their ranges, where slopes have no corners
+    compare(name, model, mj, theirs)
+
+
+@pytest.mark.parametrize("velocity", ["1 2 3 0 0 0", "0 0 0 1 2 3", "0 0 0 0 0 0"])
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: i.name)
+def test_drag_has_a_slope_without_motion(integrator, velocity):
+    model = kt.load(FISH)
+    model.opt.integrator = integrator
+    mj = model.to_mujoco()
+    theirs = mujoco.MjData(mj)
+    theirs.qvel[:] = np.fromstring(velocity, sep=" ")
+    compare(f"fish at {velocity}", model, mj, theirs)
+
+
+def compare(name, model, mj, theirs):
+    """Both matrices, with field, index and both values in the message."""
     size = 2 * model.nv + model.na
     wanted = np.zeros((size, size)), np.zeros((size, model.nu))
     found = kt.symbolic(model).transition(theirs.qpos, theirs.qvel, theirs.act, theirs.ctrl)

@@ -16,7 +16,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.sparse_lu import add_outer_product
-from ..math.vec3 import norm
+from ..math.vec3 import dot, root
 from ..types import BiasType, DisableBit, GainType, TrnType
 
 GAIN_AFFINE, GAIN_MUSCLE = int(GainType.AFFINE), int(GainType.MUSCLE)
@@ -78,7 +78,8 @@ def force_size(m, d, k):
     """What the limits of actuator k are compared with: its force, for three torques their size."""
     row = m.actuator_outadr[k]
     if m.actuator_gaintype[k] == GAIN_SO3:
-        return norm((d.actuator_force[row], d.actuator_force[row + 1], d.actuator_force[row + 2]))
+        force = d.actuator_force[row], d.actuator_force[row + 1], d.actuator_force[row + 2]
+        return root(dot(force, force))
     return d.actuator_force[row]
 
 

@@ -26,7 +26,6 @@ from ..math.vec3 import (
     mul_mat_mat,
     mul_mat_t_vec,
     mul_mat_vec,
-    norm,
     outer,
     root,
     scale,
@@ -116,7 +115,7 @@ def angular_drag_slope(m, g, s, w):
         turning * i2 + slender * (most - i2),
     )
     moment = times(c, w)
-    growth = scale(times(c, moment), -m.opt_density / maximum(MIN_VALUE, norm(moment)))
+    growth = scale(times(c, moment), -m.opt_density / maximum(MIN_VALUE, root(dot(moment, moment))))
     diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
     along = dot(w, growth) - m.opt_viscosity * PI * diameter * diameter * diameter
     return add_diagonal(outer(w, growth), (along, along, along))
@@ -136,7 +135,7 @@ def shadow_shape(s, v):
     n = a e, with the weights scaled so that n.e = 1; the shadow's area is size * sqrt(n.n).
     """
     longest = maximum(maximum(s[0], s[1]), s[2])
-    speed = norm(v)
+    speed = root(dot(v, v))
     e, t = scale(v, inverse(speed)), scale(s, inverse(longest))
     yz, zx, xy = t[1] * t[2], t[2] * t[0], t[0] * t[1]
     weights = yz * yz, zx * zx, xy * xy

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -20,21 +21,22 @@ import numpy as np
 
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O2", "-march=native")  # of this machine alone: give other flags for a library that travels
+MATRICES = ("M", "Y", "A", "B", "jacp", "jacr", "mat")  # outputs that are matrices in every model, also of one column
 
 
 class CompiledFunction:
     """A function on NumPy arrays: `f(q, v, tau)` returns an array, or a tuple of them if there are several outputs.
 
     source: the C file. library: the compiled file, None where there was no compiler; the CasADi function answers then.
-    function: as a CasADi function, for use in expressions and solvers. Used by one thread at a time.
+    function: as a CasADi function, for use in expressions; solvers need one made with derivatives. One thread at a time.
     """
 
     def __init__(self, function: Any, source: Path, library: Path | None):
-        self.name, self.source, self.library = function.name(), source, library
+        self.name, self.source, self.library, self._original = function.name(), source, library, function
         self.function = function if library is None else casadi.external(self.name, str(library))
+        self._names, outputs = function.name_in(), enumerate(function.name_out())
         self._inputs = [np.zeros(_shape(function.size_in(i)), order="F") for i in range(function.n_in())]
-        self._outputs = [np.zeros(_shape(function.size_out(i)), order="F") for i in range(function.n_out())]
-        self._names = function.name_in()
+        self._outputs = [np.zeros(_shape(function.size_out(i), name in MATRICES), order="F") for i, name in outputs]
         if library is None:
             self._buffer, self._run = function.buffer()
             for i, array in enumerate(self._inputs):
@@ -59,7 +61,7 @@ class CompiledFunction:
                 f"{self.name} takes {len(self._inputs)} inputs ({', '.join(self._names)}), not {len(values)}"
             )
         for array, value in zip(self._inputs, values, strict=True):
-            if type(value) is not np.ndarray or value.shape != array.shape:
+            if type(value) is not np.ndarray or value.dtype != array.dtype or value.shape != array.shape:
                 value = self._shaped(array, value)
             array[...] = value
         if self._run():
@@ -70,7 +72,9 @@ class CompiledFunction:
 
     def _shaped(self, array: np.ndarray, value: Any) -> np.ndarray:
         """A value that is no array of the right shape: lists, single numbers, columns, CasADi's own numbers."""
-        out = np.asarray(value, float)
+        out = np.asarray(value)
+        if out.dtype.kind not in "fiub":
+            raise TypeError(f"{self.name}: inputs are real numbers, not {type(value).__name__}")
         if out.squeeze().shape == array.squeeze().shape:  # a column or a row, but no transposed matrix
             out = out.reshape(array.shape)
         if out.shape not in (array.shape, ()):
@@ -78,40 +82,61 @@ class CompiledFunction:
             raise ValueError(f"{self.name}: {name} has shape {array.shape}, got {out.shape}")
         return out
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledFunction, (self._original, self.source, self.library)
+
     def __repr__(self) -> str:
         how = f"compiled in {self.library.name}" if self.library else "not compiled: no C compiler was found"
         return f"<kinetree CompiledFunction {self.name}({', '.join(self._names)}): {how}>"
 
 
-def generate(function: Any, folder: str | Path = ".", flags: Sequence[str] = FLAGS, compiler: str | None = None) -> Any:
+def generate(
+    function: Any,
+    folder: str | Path = ".",
+    flags: str | Sequence[str] = FLAGS,
+    compiler: str | None = None,
+    derivatives: bool = False,
+) -> CompiledFunction:
     """Write the C code of a CasADi function into a folder; compile and load it if there is a C compiler (CC, cc, gcc, clang).
 
-    Files carry a mark of their contents and flags, so that the same function is compiled once.
+    Files carry a mark of their contents and flags, so that the same function is compiled once. derivatives: with those in
+    one direction, forwards and backwards, of which Jacobians and gradients are made; three to four times the code.
     """
     if not isinstance(function, casadi.Function):
         raise TypeError(f"generate needs a CasADi function, got {type(function).__name__}")
+    command, options = _compiler(compiler), shlex.split(flags) if isinstance(flags, str) else list(flags)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     dense = _with_dense_outputs(function)
     generator = casadi.CodeGenerator(dense.name())
-    generator.add(dense)
+    for part in (dense, dense.forward(1), dense.reverse(1)) if derivatives else (dense,):
+        generator.add(part)
     text = generator.dump()
-    program = compiler or os.environ.get("CC") or next(filter(shutil.which, COMPILERS), None)
-    if compiler and not shutil.which(compiler):
-        raise FileNotFoundError(f"generate: there is no compiler {compiler!r}")
-    mark = hashlib.sha256("\n".join([text, *flags, str(program)]).encode()).hexdigest()[:12]
+    mark = hashlib.sha256("\n".join([text, *command, *options]).encode()).hexdigest()[:12]
     source = folder / f"{dense.name()}-{mark}.c"
     source.write_text(text, encoding="utf-8")
-    library = None if program is None or not shutil.which(program) else _compiled(program, source, flags)
-    return CompiledFunction(dense, source, library)
+    return CompiledFunction(dense, source, _compiled(command, source, options) if command else None)
 
 
-def _compiled(program: str, source: Path, flags: Sequence[str]) -> Path:
+def _compiler(asked: str | None) -> list[str]:
+    """The command of the compiler asked for, by argument or by CC; else the first there is. Empty if there is none."""
+    asked = asked or os.environ.get("CC")
+    if asked:
+        command = shlex.split(asked)
+        if not shutil.which(command[0]):
+            raise FileNotFoundError(
+                f"generate: there is no compiler {command[0]!r}, which was asked for, or named by CC"
+            )
+        return command
+    return [name for name in COMPILERS if shutil.which(name)][:1]
+
+
+def _compiled(compiler: Sequence[str], source: Path, flags: Sequence[str]) -> Path:
     """The shared library of a C file; one made before of the same file is used again."""
     library = source.with_suffix(".so").absolute()
     if not library.exists():
         half = library.with_suffix(f".{os.getpid()}.tmp")  # a library that is there is whole, whoever else compiles it
-        command = [program, "-shared", "-fPIC", *flags, str(source), "-o", str(half), "-lm"]
+        command = [*compiler, "-shared", "-fPIC", *flags, str(source), "-o", str(half), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             half.unlink(missing_ok=True)
@@ -130,6 +155,6 @@ def _with_dense_outputs(function: Any) -> Any:
     return casadi.Function(function.name(), inputs, outputs, function.name_in(), function.name_out())
 
 
-def _shape(size: tuple[int, int]) -> tuple[int, ...]:
-    """A column of CasADi is a vector of NumPy."""
-    return (size[0],) if size[1] == 1 else size
+def _shape(size: tuple[int, int], matrix: bool = False) -> tuple[int, ...]:
+    """A column of CasADi is a vector of NumPy, unless it is a matrix of one column."""
+    return (size[0],) if size[1] == 1 and not matrix else size

@@ -5,7 +5,7 @@ Every function is a few lines: run stages on symbols, then collect what they wro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -44,6 +44,11 @@ class Spec:
     outputs: tuple[str, ...]
     build: Callable[[Trace, Symbols], Results]
     moves: bool = False
+
+
+def no_defaults(names: Sequence[str]) -> dict[str, Any]:
+    """The option by which inputs left out in a call by name are not a number; CasADi would take zeros."""
+    return {"default_in": [float("nan")] * len(names)}
 
 
 def vector(size: int) -> np.ndarray:
@@ -185,7 +190,8 @@ def transition(step: Any, integrate: Any, difference: Any) -> Any:
     change = casadi.vertcat(difference(1, here[0], near[0], *parameters), near[1] - here[1], near[2] - here[2])
     slopes = casadi.graph_substitute(casadi.jacobian(change, d), [d], [casadi.MX.zeros(d.shape)])
     A, B = casadi.horzsplit(slopes, [0, 2 * nv + na, d.shape[0]])
-    return casadi.Function("transition", inputs, [A, B], step.name_in(), ["A", "B"])
+    names = step.name_in()
+    return casadi.Function("transition", inputs, [A, B], names, ["A", "B"], no_defaults(names))
 
 
 STATE, DRIVEN = ("q", "v", "tau"), ("q", "v", "act", "ctrl")

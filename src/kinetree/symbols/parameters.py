@@ -17,7 +17,7 @@ from ..data import DATA_FIELDS, Data
 from ..errors import UnsupportedFeatureError, nearest
 from ..io.simple import without_simple
 from ..model import MODEL_FIELDS, Model
-from ..types import DisableBit, EnableBit, SameFrame
+from ..types import DisableBit, EnableBit, SameFrame, TrnType
 
 INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
 GEOMETRIC = (
@@ -49,6 +49,7 @@ PARAMETERS = (*INERTIAL, *GEOMETRIC, *PASSIVE, *ACTUATOR, *OPTIONS, *INPUTS)
 # A body is simple by its inertial frame, its joints and its place below the world.
 FRAMES_OF_SIMPLE = {"body_ipos", "body_iquat", "body_pos", "body_quat", "jnt_pos", "jnt_axis"}
 SAME_AS_INERTIA = (int(SameFrame.INERTIA), int(SameFrame.INERTIAROT))
+ON_JOINTS, SEVERAL = (int(TrnType.JOINT), int(TrnType.JOINTINPARENT)), -2
 NO_CONSTRAINT, SLEEP = int(DisableBit.CONSTRAINT), int(EnableBit.SLEEP)
 
 
@@ -111,6 +112,16 @@ def open_frames(m: Any, parameters: Iterable[str], bodies: Mapping[int, Any]) ->
         setattr(m, f"{kind}_sameframe", same)
     if "body_gravcomp" in names:
         m.flg_gravcomp = 1
+    if names & {"actuator_armature", "actuator_damping", "actuator_dampingpoly"}:
+        search_actuators(m)
+
+
+def search_actuators(m: Any) -> None:
+    """Any actuator may lend inertia or damping to what it drives, also one that lends none in the loaded model."""
+    for field, kinds in (("jnt_actuatorid", ON_JOINTS), ("tendon_actuatorid", (int(TrnType.TENDON),))):
+        ids = getattr(m, field).copy()
+        ids[m.actuator_trnid[np.isin(m.actuator_trntype, kinds), 0]] = SEVERAL
+        setattr(m, field, ids)
 
 
 assert set(PARAMETERS) - set(OPTIONS) <= {*MODEL_FIELDS, *DATA_FIELDS}

@@ -7,7 +7,7 @@ from typing import Any
 from .. import pipeline
 from ..errors import UnsupportedFeatureError
 from ..model import Model
-from ..types import SensorType, Stage, TrnType, WrapType
+from ..types import ObjType, SensorType, Stage, TrnType, WrapType
 from .functions import DRIVEN, Results, Spec, Symbols
 from .trace import INERTIA, PASSIVE, RATES, Trace, column
 
@@ -19,6 +19,7 @@ NOT_SMOOTH = {
     SensorType.TENDONLIMITFRC, SensorType.CLOCK, SensorType.USER, SensorType.PLUGIN,
 }  # fmt: skip
 ACTUATOR_FORCES = {SensorType.ACTUATORFRC, SensorType.JOINTACTFRC, SensorType.TENDONACTFRC}
+ORIENTATIONS = {SensorType.FRAMEQUAT, SensorType.FRAMEXAXIS, SensorType.FRAMEYAXIS, SensorType.FRAMEZAXIS}
 BETWEEN_BODIES = {SensorType.FORCE, SensorType.TORQUE}
 READS = {Stage.POS: ("q",), Stage.VEL: ("q", "v"), Stage.ACC: ("q", "v", "a")}
 READINGS: dict[Stage, Any] = {
@@ -47,6 +48,16 @@ def inputs(model: Model, i: int) -> tuple[str, ...]:
     if kind in BETWEEN_BODIES and actuators_pull(model):
         return *READS[Stage.ACC], *DRIVEN[2:]
     return READS[Stage.VEL] if kind == SensorType.E_KINETIC else READS[Stage(int(model.sensor_needstage[i]))]
+
+
+def reads_axes_of(model: Model, i: int) -> set[int]:
+    """Bodies whose principal axes a sensor reads."""
+    turned = SensorType(int(model.sensor_type[i])) in ORIENTATIONS
+    pairs = (
+        (model.sensor_objtype[i], model.sensor_objid[i], turned),
+        (model.sensor_reftype[i], model.sensor_refid[i], True),
+    )
+    return {int(body) for kind, body, reads in pairs if reads and kind == int(ObjType.BODY) and body >= 0}
 
 
 def sensor(model: Model, i: int) -> Spec:

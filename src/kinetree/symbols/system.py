@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ import numpy as np
 
 from ..errors import UnknownNameError, UnsupportedFeatureError
 from ..mass import MassProperties
+from ..mass.scalars import are_numbers
 from ..model import Model
 from . import code, functions, sensors
-from .functions import FUNCTIONS, READ, Spec
+from .functions import FUNCTIONS, READ, Spec, no_defaults
 from .parameters import check_model, checked_parameters, prepared, value_of
 from .trace import Trace
 
@@ -141,6 +142,9 @@ class Symbolic:
     @property
     def inertial_parameters(self) -> np.ndarray:
         """The inertial parameters of the model's bodies one after the other, as `regressor` takes them."""
+        if self._bodies:
+            raise ValueError("inertial_parameters: some are symbols after with_body; take those of the model before, and "
+                             "put properties.inertial_parameters() in the place inertial_columns(body)")  # fmt: skip
         bodies = [MassProperties.from_body(self.model, b).inertial_parameters() for b in range(1, self.model.nbody)]
         return np.concatenate(bodies) if bodies else np.zeros(0)
 
@@ -174,6 +178,8 @@ class Symbolic:
         spec = sensors.sensor(self.model, i)
         if "ctrl" in spec.inputs:
             self._check_delays()
+        if sensors.reads_axes_of(self.model, i) & set(self._bodies):
+            raise self._unsupported(f"{sensor!r} after with_body: the sensor reads the principal axes of that body")
         return self._make(f"sensor_{i}", spec)
 
     # parameters and bodies
@@ -183,11 +189,11 @@ class Symbolic:
         """The model's own values of the parameters, in their order: `sym.mass_matrix(q, *sym.values)`."""
         return tuple(value_of(self.model, name) for name in self.parameters)
 
-    def with_body(self, body: str | int, properties: Any, inputs: Sequence[Any] | None = None) -> Symbolic:
+    def with_body(self, body: str | int, properties: MassProperties, inputs: Any = None) -> Symbolic:
         """The same with other mass properties of a body, in its own frame: of CasADi symbols, or of numbers.
 
-        The symbols become inputs after the parameters, one by one in the order in which CasADi finds them; `inputs` gives
-        their order, and may hold vectors of them.
+        The symbols become inputs after the parameters, one by one in the order of their names; `inputs` gives another order,
+        and may hold vectors of them.
         """
         b = self.model.id("body", body)
         if b == 0:
@@ -199,8 +205,7 @@ class Symbolic:
             or self.model.opt.viscosity
             or {"opt_density", "opt_viscosity"} & set(self.parameters)
         ):
-            raise UnsupportedFeatureError([f"with_body({body!r}) in a medium, whose forces need principal axes"],
-                                          f"symbolic of {self.model.title!r}")  # fmt: skip
+            raise self._unsupported(f"with_body({body!r}) in a medium, whose forces need principal axes")
         out = Symbolic(self.model, self.parameters, self.kind)
         out._bodies = {**self._bodies, b: _properties_function(properties, inputs)}
         known = [*READ, *self.parameters]
@@ -212,23 +217,18 @@ class Symbolic:
 
     # C code
 
-    def generate(
-        self,
-        function: str | Any,
-        folder: str | Path = ".",
-        flags: Sequence[str] = code.FLAGS,
-        compiler: str | None = None,
-    ) -> code.CompiledFunction:
+    def generate(self, function: str | Any, folder: str | Path = ".", **options: Any) -> code.CompiledFunction:
         """C code of a function, by its name or any CasADi function; compiled and loaded if there is a compiler.
 
-        The result is called with NumPy arrays. Files go into the folder: `.source`, and `.library` or None.
+        The result is called with NumPy arrays. Files go into the folder: `.source`, and `.library` or None. Options: `flags`
+        and `compiler`, the command if not CC, cc, gcc or clang; `derivatives=True` for use in solvers.
         """
         if isinstance(function, str):
             known = (*FUNCTIONS, "transition")
             if function not in known:
                 raise ValueError(f"generate: {function!r} is none of {', '.join(known)}")
             function = getattr(self, function)
-        return code.generate(function, folder, flags, compiler)
+        return code.generate(function, folder, **options)
 
     # how functions are made
 
@@ -270,8 +270,7 @@ class Symbolic:
     def _moved(self, name: str) -> Any:
         """A function that gives the next state, of which rest positions of springs must not be a part."""
         if self.model.nplastic:
-            feature = "steps with springyield: rest positions of springs are part of the state"
-            raise UnsupportedFeatureError([feature], f"symbolic of {self.model.title!r}")
+            raise self._unsupported("steps with springyield: rest positions of springs are part of the state")
         return self._function(name)
 
     def _make(self, name: str, spec: Spec) -> Any:
@@ -289,8 +288,9 @@ class Symbolic:
                 )
                 raise UnsupportedFeatureError([feature], f"symbolic of {self.model.title!r}") from error
             names, inputs = [*symbols, *(f"body_{b}" for b in self._tens)], [*symbols.values(), *self._tens.values()]
+            expressions = [casadi.SX(r) for r in results]
             core = casadi.Function(
-                name, inputs, [casadi.SX(r) for r in results], names, list(spec.outputs), {"cse": True}
+                name, inputs, expressions, names, list(spec.outputs), {"cse": True, **no_defaults(names)}
             )
             self._functions[name] = self._wrapped(core)
         return self._functions[name]
@@ -307,7 +307,8 @@ class Symbolic:
         tens = [f.call([own[name] for name in f.name_in()])[0] for f in bodies.values()]  # f() would be a dictionary
         results = core.call([*inputs.values(), *tens])
         names = [*inputs, *own]
-        return casadi.Function(core.name(), [*inputs.values(), *own.values()], results, names, core.name_out())
+        symbols = [*inputs.values(), *own.values()]
+        return casadi.Function(core.name(), symbols, results, names, core.name_out(), no_defaults(names))
 
     def _body_inputs(self) -> dict[str, tuple[int, int]]:
         """Free symbols of all bodies: name -> shape. Two bodies may share one."""
@@ -333,9 +334,13 @@ class Symbolic:
         """Refuse controls that take effect later: the past would be part of the state."""
         late = [str(self.model.name("actuator", int(k)) or k) for k in np.flatnonzero(self.model.actuator_delay > 0)]
         if late:
-            raise UnsupportedFeatureError(
-                [f"delay (actuator {name!r})" for name in late], f"symbolic of {self.model.title!r}"
-            )
+            raise self._unsupported(*(f"delay (actuator {name!r})" for name in late))
+
+    def _unsupported(self, *features: str) -> UnsupportedFeatureError:
+        return UnsupportedFeatureError(features, f"symbolic of {self.model.title!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.model, self.parameters, self.kind, self._bodies)  # functions are traced anew
 
     def __repr__(self) -> str:
         bodies = [self.model.name("body", b) or b for b in self._bodies]
@@ -343,26 +348,46 @@ class Symbolic:
         return f"<kinetree.Symbolic of {self.model.title!r}: {self.kind}, parameters {list(self.parameters)}{extra}>"
 
 
-def _properties_function(properties: Any, inputs: Sequence[Any] | None) -> Any:
+def _restore(model: Model, parameters: tuple[str, ...], kind: str, bodies: dict[int, Any]) -> Symbolic:
+    out = Symbolic(model, parameters, kind)
+    out._bodies = bodies
+    return out
+
+
+def _properties_function(properties: MassProperties, inputs: Any) -> Any:
     """A function from the free symbols of mass properties to their ten numbers."""
-    ten = casadi.vertcat(*properties._symmetric())
+    scalars = properties._symmetric()
+    if properties.shape:
+        raise TypeError("with_body takes one body, not a batch of mass properties")
+    if are_numbers(*scalars):
+        properties.validate()
+    ten = casadi.vertcat(*scalars)
     if isinstance(ten, casadi.DM):
         ten = casadi.SX(ten)
-    free = casadi.symvar(ten)
-    given = free if inputs is None else list(inputs)
+    free = sorted(casadi.symvar(ten), key=_by_number)
+    given = free if inputs is None else list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if not all(isinstance(symbol, type(ten)) and symbol.is_valid_input() for symbol in given):
         raise TypeError(
             f"with_body: inputs must be symbols of the same kind as the mass properties, {type(ten).__name__}"
         )
     names = [_name_of(symbol) for symbol in given]
-    bad = [name for name in names if not NAME.fullmatch(name)]
-    if bad:
-        raise ValueError(f"with_body: {bad[0]!r} cannot be the name of an input: letters and digits, please")
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ValueError(f"with_body: two inputs are called {name!r}")
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"with_body: {name!r} cannot be the name of an input: give symbols made by sym, one by one"
+            )
     covered = casadi.symvar(casadi.veccat(*given)) if given else []
     missing = [s.name() for s in free if not any(casadi.is_equal(s, c) for c in covered)]
     if missing:
         raise ValueError(f"with_body: inputs lack symbols of the mass properties: {', '.join(missing)}")
     return casadi.Function("properties", given, [ten], names, ["ten"])
+
+
+def _by_number(symbol: Any) -> list[Any]:
+    """Sorts symbols by name, numbers in it by their value: x_2 before x_10."""
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", symbol.name())]
 
 
 def _name_of(symbol: Any) -> str:
