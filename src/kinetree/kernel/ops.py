@@ -143,7 +143,7 @@ def needs(condition):
 
 
 def happens(condition):
-    """Whether a condition that only bad input fulfils holds in any world; for a symbol no: it stands for good input."""
+    """Whether a condition that only bad input or rounding fulfils holds in any world; for a symbol no: it has neither."""
     return bool(condition) if isinstance(condition, BOOLEANS) else False
 
 
