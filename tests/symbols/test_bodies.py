@@ -203,6 +203,16 @@ def test_two_inputs_of_one_name_are_refused(name):
         sym.with_body("b2", of_mass(casadi.SX.sym(name)))
 
 
+def test_two_symbols_of_one_name_are_not_one():
+    sym = kt.symbolic(model_of("tree")).with_body("b2", of_mass(casadi.SX.sym("mass")))
+    for other in (casadi.SX.sym("mass"), casadi.MX.sym("mass")):
+        with pytest.raises(ValueError, match="two inputs are called 'mass'"):
+            sym.with_body("b3", of_mass(other))
+    a, b = casadi.SX.sym("mass"), casadi.SX.sym("mass")
+    with pytest.raises(ValueError, match="two inputs are called 'mass'"):
+        sym.with_body("b2", of_mass(a + b))
+
+
 def test_inputs_must_cover_the_symbols_and_be_symbols():
     sym, a, b = kt.symbolic(model_of("tree")), casadi.SX.sym("a"), casadi.SX.sym("b")
     with pytest.raises(ValueError, match="lack symbols.*a"):

@@ -85,6 +85,16 @@ def test_functions_equal_kernels(name):
         compare_steps(pair)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SOURCES)
+def test_steps_equal_kernels(name):
+    """Steps of all the others; too long for every day."""
+    model = kt.load(SOURCES[name]())
+    if not LARGEST_STEP < model.nv <= LARGEST or name in STEPPED or name in LIVELY:
+        pytest.skip(f"{model.nv} dofs")
+    compare_steps(Pair(name, model))
+
+
 def compare_dynamics(p):
     sym, s = p.sym, p.state
     data = numeric.forward(p.undriven, s)

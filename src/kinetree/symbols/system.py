@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +13,14 @@ import numpy as np
 
 from ..errors import UnknownNameError, UnsupportedFeatureError
 from ..mass import MassProperties
-from ..mass.scalars import are_numbers
 from ..model import Model
 from . import code, functions, sensors
+from .bodies import properties_function, same
 from .functions import FUNCTIONS, READ, Spec, no_defaults
 from .parameters import check_model, checked_parameters, prepared, value_of
 from .trace import Trace
 
 KINDS = {"SX": casadi.SX, "MX": casadi.MX}
-NAME = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")  # what CasADi takes as the name of an input
 
 
 class Symbolic:
@@ -39,6 +37,7 @@ class Symbolic:
         self.model = copy.copy(model)  # functions are traced later, and all of one model
         self.parameters, self.kind = checked_parameters(parameters), kind
         self._bodies: dict[int, Any] = {}  # id -> function of the free symbols that gives the ten numbers of a body
+        self._own: dict[str, Any] = {}  # the symbols of bodies by name: two bodies may share one
         self._functions: dict[Any, Any] = {}
 
     # the functions of every model
@@ -207,12 +206,11 @@ class Symbolic:
         ):
             raise self._unsupported(f"with_body({body!r}) in a medium, whose forces need principal axes")
         out = Symbolic(self.model, self.parameters, self.kind)
-        out._bodies = {**self._bodies, b: _properties_function(properties, inputs)}
-        known = [*READ, *self.parameters]
-        for name in out._body_inputs():
-            if name in known:
+        symbols, function = properties_function(properties, inputs)
+        for name, symbol in symbols.items():
+            if name in (*READ, *self.parameters) or not same(self._own.get(name, symbol), symbol):
                 raise ValueError(f"with_body: two inputs are called {name!r}; give the symbol another name")
-            known.append(name)
+        out._bodies, out._own = {**self._bodies, b: function}, {**self._own, **symbols}
         return out
 
     # C code
@@ -352,46 +350,3 @@ def _restore(model: Model, parameters: tuple[str, ...], kind: str, bodies: dict[
     out = Symbolic(model, parameters, kind)
     out._bodies = bodies
     return out
-
-
-def _properties_function(properties: MassProperties, inputs: Any) -> Any:
-    """A function from the free symbols of mass properties to their ten numbers."""
-    scalars = properties._symmetric()
-    if properties.shape:
-        raise TypeError("with_body takes one body, not a batch of mass properties")
-    if are_numbers(*scalars):
-        properties.validate()
-    ten = casadi.vertcat(*scalars)
-    if isinstance(ten, casadi.DM):
-        ten = casadi.SX(ten)
-    free = sorted(casadi.symvar(ten), key=_by_number)
-    given = free if inputs is None else list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    if not all(isinstance(symbol, type(ten)) and symbol.is_valid_input() for symbol in given):
-        raise TypeError(
-            f"with_body: inputs must be symbols of the same kind as the mass properties, {type(ten).__name__}"
-        )
-    names = [_name_of(symbol) for symbol in given]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise ValueError(f"with_body: two inputs are called {name!r}")
-        if not NAME.fullmatch(name):
-            raise ValueError(
-                f"with_body: {name!r} cannot be the name of an input: give symbols made by sym, one by one"
-            )
-    covered = casadi.symvar(casadi.veccat(*given)) if given else []
-    missing = [s.name() for s in free if not any(casadi.is_equal(s, c) for c in covered)]
-    if missing:
-        raise ValueError(f"with_body: inputs lack symbols of the mass properties: {', '.join(missing)}")
-    return casadi.Function("properties", given, [ten], names, ["ten"])
-
-
-def _by_number(symbol: Any) -> list[Any]:
-    """Sorts symbols by name, numbers in it by their value: x_2 before x_10."""
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", symbol.name())]
-
-
-def _name_of(symbol: Any) -> str:
-    """The name of a symbol; a vector of SX has none, but its entries are x_0, x_1, …"""
-    if isinstance(symbol, casadi.MX) or symbol.is_scalar():
-        return symbol.name()
-    return symbol[0].name().rpartition("_")[0]
