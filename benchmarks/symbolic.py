@@ -108,7 +108,7 @@ def pinocchio_candidates(
 
 
 def compiled_candidates(
-    symbolic: kt.Symbolic, state: State, full: State, expected: np.ndarray, folder: Path
+    symbolic: Any, state: State, full: State, expected: np.ndarray, folder: Path
 ) -> list[Candidate]:
     """Ours as machine code: the stages that kinetree compiles, and C code if there is a compiler."""
     data = kt.Data(symbolic.model)
@@ -122,7 +122,7 @@ def compiled_candidates(
     return out
 
 
-def traced(model: kt.Model, times: int) -> tuple[kt.Symbolic, list[float]]:
+def traced(model: kt.Model, times: int) -> tuple[Any, list[float]]:
     """The functions of a model, and the seconds that it took to trace forward dynamics, each time anew."""
     seconds = []
     for _ in range(times):

@@ -260,13 +260,19 @@ def function_page() -> str:
 
 def symbolic_page() -> str:
     """What `kt.symbolic` gives: every attribute of the class with its docstring, and what may be a parameter."""
-    from .symbols import parameters, system  # here, since CasADi is an extra
+    from .symbols import code, parameters, system  # here, since CasADi is an extra
 
     parts = ["# Symbolic", GENERATED, inspect.getdoc(system.Symbolic) or "", "## Functions and methods"]
     for name, member in vars(system.Symbolic).items():
         if not name.startswith("_"):
             signature = "" if isinstance(member, property) else str(inspect.signature(member)).replace("'", "")
             parts += [f"### {name}{signature}".replace("*", r"\*"), inspect.getdoc(member) or ""]
+    parts += [
+        "## What generate gives",
+        inspect.getdoc(code.CompiledFunction) or "",
+        "Options:",
+        inspect.getdoc(code.generate) or "",
+    ]
     fields = {**MODEL_FIELDS, **DATA_FIELDS, **{f"opt_{name}": field for name, field in OPTION_FIELDS.items()}}
     rows = [
         (f"`{name}`", shape_text(fields[name]), fields[name].unit, fields[name].meaning)

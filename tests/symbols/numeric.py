@@ -10,7 +10,6 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.conformance.states import random_state
-from kinetree.conformance.tolerances import SYMBOLS
 
 
 class State(NamedTuple):
@@ -37,13 +36,12 @@ def smooth(source: Any, driven: bool = True, **options: Any) -> kt.Model:
 def random(model: kt.Model, seed: int) -> State:
     """A seeded random state; tau gives accelerations of order one, under which light bodies do not fly apart."""
     rng = np.random.default_rng(seed)
-    mj = model.to_mujoco()
+    mj = smooth(model, driven=False).to_mujoco()
     data = random_state(mj, rng)
     q, v, act, ctrl = (np.array(x) for x in (data.qpos, data.qvel, data.act, data.ctrl))
-    mujoco.mj_fwdPosition(mj, data)
-    tau = np.zeros(model.nv)
-    mujoco.mj_mulM(mj, data, tau, rng.normal(size=model.nv))
-    return State(q, v, rng.normal(size=model.nv), tau, act, ctrl)
+    data.qacc[:] = rng.normal(size=model.nv)
+    mujoco.mj_inverse(mj, data)
+    return State(q, v, rng.normal(size=model.nv), data.qfrc_inverse.copy(), act, ctrl)
 
 
 def at_rest(model: kt.Model) -> State:
@@ -89,16 +87,20 @@ def stepped(model: kt.Model, state: State, tau: bool = True) -> kt.Data:
     return data
 
 
-def solved_tolerance(inertia: np.ndarray) -> float:
-    """How closely two solutions with M can agree: its condition number multiplies rounding."""
-    return max(SYMBOLS, float(np.finfo(float).eps * np.linalg.cond(inertia)))
+def reach_of_rounding(model: kt.Model, data: kt.Data, tau: np.ndarray, diagonal: Any = 0.0) -> np.ndarray:
+    """For each acceleration what it is a sum of, all parts counted positive: forces on all dofs, through the inverse of M.
+
+    diagonal: what a controller adds to that of M.
+    """
+    forces = np.abs(tau) + np.abs(data.qfrc_passive) + np.abs(data.qfrc_bias)
+    return np.abs(np.linalg.inv(kt.full_m(model, data) + np.diag(np.broadcast_to(diagonal, model.nv)))) @ forces
 
 
-def same(got: Any, wanted: Any, tolerance: float, what: str) -> None:
-    """Two arrays agree within a tolerance relative to the larger of 1 and the largest value; columns count as vectors."""
+def same(got: Any, wanted: Any, tolerance: float, what: str, scale: Any = None) -> None:
+    """Two arrays agree within a tolerance relative to a scale, by default the largest value, or 1; columns count as vectors."""
     wanted = np.asarray(wanted, float)
     got = np.asarray(got, float).reshape(wanted.shape)
     if wanted.size:
-        error = np.abs(got - wanted) / max(1.0, np.abs(wanted).max())
+        error = np.abs(got - wanted) / np.maximum(1.0, np.abs(wanted).max() if scale is None else scale)
         at = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
         assert error[at] <= tolerance, f"{what}{[int(i) for i in at]}: {got[at]} against {wanted[at]}"

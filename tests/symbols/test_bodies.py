@@ -177,9 +177,9 @@ def test_a_body_replaced_again_takes_the_last():
 def test_the_original_stays_as_it_is():
     sym, s = kt.symbolic(model_of("tree")), numeric.random(model_of("tree"), 56)
     before = np.asarray(sym.mass_matrix(s.q))
-    sym.with_body("b2", random_body(1))
-    np.testing.assert_array_equal(np.asarray(kt.symbolic(model_of("tree")).mass_matrix(s.q)), before)
-    assert sym.mass_matrix.name_in() == ["q"]
+    _ = sym.with_body("b2", random_body(1)).mass_matrix
+    np.testing.assert_array_equal(np.asarray(sym.mass_matrix(s.q)), before)
+    numeric.same(sym.bias(s.q, s.v), numeric.forward(model_of("tree"), s).qfrc_bias, SYMBOLS, "bias traced afterwards ")
 
 
 def of_mass(symbol):
@@ -196,20 +196,20 @@ def test_what_is_no_body_is_refused():
         sym.with_body("b22", random_body(1))
 
 
-@pytest.mark.parametrize("name", ["q", "tau", "dof_armature"])
+@pytest.mark.parametrize("name", ["q", "tau", "dof_armature", "M", "A", "xpos"])
 def test_two_inputs_of_one_name_are_refused(name):
     sym = kt.symbolic(model_of("tree"), "dof_armature")
-    with pytest.raises(ValueError, match=f"two inputs are called '{name}'"):
+    with pytest.raises(ValueError, match=f"two inputs.* are called '{name}'"):
         sym.with_body("b2", of_mass(casadi.SX.sym(name)))
 
 
 def test_two_symbols_of_one_name_are_not_one():
     sym = kt.symbolic(model_of("tree")).with_body("b2", of_mass(casadi.SX.sym("mass")))
     for other in (casadi.SX.sym("mass"), casadi.MX.sym("mass")):
-        with pytest.raises(ValueError, match="two inputs are called 'mass'"):
+        with pytest.raises(ValueError, match="two inputs.* are called 'mass'"):
             sym.with_body("b3", of_mass(other))
     a, b = casadi.SX.sym("mass"), casadi.SX.sym("mass")
-    with pytest.raises(ValueError, match="two inputs are called 'mass'"):
+    with pytest.raises(ValueError, match="two inputs.* are called 'mass'"):
         sym.with_body("b2", of_mass(a + b))
 
 

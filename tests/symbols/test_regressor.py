@@ -11,10 +11,9 @@ import pytest
 import kinetree as kt
 from kinetree.conformance.tolerances import MASS, REGRESSOR
 from tests.symbols import numeric
-from tests.symbols.test_functions import SOURCES
+from tests.symbols.test_functions import LARGEST, SOURCES
 from tests.trees import random_tree
 
-LARGEST = 30  # dofs
 JOINTS = (("free", "ball", "slide", "hinge"), ("ball", "hinge"), ("slide",), ("free",))
 TREES = {f"tree {'-'.join(kinds)}": functools.partial(random_tree, 1, nbody=8, joints=kinds) for kinds in JOINTS}
 
@@ -99,7 +98,7 @@ def test_round_trip_of_numbers_and_batches(batch):
     assert np.shape(parameters) == (*batch, 10)
     back = kt.MassProperties.from_inertial_parameters(parameters)
     for name in ("mass", "cg", "inertia"):
-        np.testing.assert_allclose(getattr(back, name), getattr(mp, name), atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(getattr(back, name), getattr(mp, name), atol=MASS, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", [casadi.SX, casadi.MX])
@@ -108,4 +107,4 @@ def test_round_trip_of_symbols(kind):
     back = kt.MassProperties.from_inertial_parameters(x).inertial_parameters()
     function = casadi.Function("f", [x], [back])
     wanted = body(4).inertial_parameters()
-    np.testing.assert_allclose(np.asarray(function(wanted)).ravel(), wanted, atol=1e-12)
+    np.testing.assert_allclose(np.asarray(function(wanted)).ravel(), wanted, atol=MASS)

@@ -8,7 +8,9 @@ import pytest
 
 import kinetree as kt
 from kinetree.conformance.states import random_state
-from kinetree.conformance.tolerances import TRANSITION
+from kinetree.conformance.tolerances import SYMBOLS_GRADIENT, TRANSITION
+from tests.symbols import numeric
+from tests.symbols.differences import differences
 
 # Activations of three kinds, on joints of all types that are not parallel.
 ACTIVE = """
@@ -85,3 +87,24 @@ def compare(name, model, mj, theirs):
         assert not error.size or error[at] <= TRANSITION * max(1.0, np.abs(b).max()), (
             f"{name}: {field}{[int(i) for i in at]} is {a.full()[at]}, by differences {b[at]}"
         )
+
+
+@pytest.mark.parametrize("name", ["active", "ball_humanoid"])
+def test_transition_of_rk4_is_the_slope_of_a_step(name):
+    """MuJoCo takes no differences of RK4: ours, of the compiled step, in the tangent space."""
+    model = numeric.smooth(SOURCES[name], integrator=kt.Integrator.RK4)
+    s = numeric.random(model, 91)
+    s = s._replace(act=np.clip(s.act, 0.2, 0.8), ctrl=0.1 * s.ctrl)
+    start = numeric.stepped(model, s, tau=False)
+
+    def change(state):
+        near = numeric.stepped(model, state, tau=False)
+        turned = kt.differentiate_pos(model, 1.0, start.qpos, near.qpos)
+        return np.concatenate((turned, near.qvel - start.qvel, near.act - start.act))
+
+    wanted = {which: differences(model, change, s, which) for which in ("q", "v", "act", "ctrl")}
+    for kind in ("SX", "MX"):
+        A, B = kt.symbolic(model, kind=kind).transition(s.q, s.v, s.act, s.ctrl)
+        state = np.concatenate([wanted[which] for which in ("q", "v", "act")], axis=1)
+        numeric.same(A, state, SYMBOLS_GRADIENT, f"{name} {kind}: A ")
+        numeric.same(B, wanted["ctrl"], SYMBOLS_GRADIENT, f"{name} {kind}: B ")

@@ -84,7 +84,7 @@ STABLE_PD = 1e-10
 
 SYMBOLS = 1e-12
 """The same kernels traced with symbols: terms are summed in another order, and products of unit quaternions are not made units
-again. Solutions with M may differ by its condition number times the rounding unit, where that is more."""
+again. Relative to the largest entry; of a solution with M each entry to the sum of what it is made of, all counted positive."""
 
 SYMBOLS_GRADIENT = 1e-6
 """Derivatives of traced kernels against differences of the compiled ones, which lose half the digits or more."""
@@ -92,3 +92,6 @@ SYMBOLS_GRADIENT = 1e-6
 REGRESSOR = 1e-10
 """The regressor times its parameters against the recursion: tensors about the origins of bodies cancel against mass times
 distance squared."""
+
+C_CODE = 1e-13
+"""A function as C against the same in CasADi's own evaluation: compilers fuse multiplications with additions."""

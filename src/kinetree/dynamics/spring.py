@@ -79,7 +79,7 @@ def translation_displacement(m, d, a):
 
 @kernel
 def outside(x, lower, upper):
-    """By how much x is above an interval, or (negative) below it; 0 within. An end counts as outside: its slope is one."""
+    """By how much x is above an interval, or (negative) below it; 0 within. The lower end counts as below, for its slope."""
     return where(x > upper, x - upper, where(x <= lower, x - lower, 0.0))
 
 

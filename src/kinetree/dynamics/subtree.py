@@ -1,15 +1,15 @@
 """Velocity and angular momentum of every subtree, about its own centre of mass, in linear time.
 
 MuJoCo: mj_subtreeVel. Reference: Featherstone 2008, sec. 2.10 (momenta add once they are at one point).
-Reads: cvel, cinert, xpos, xipos, subtree_com, subtree_mass, body_mass.
+Reads: cvel, xpos, xipos, ximat, subtree_com, subtree_mass, body_mass, body_inertia.
 Writes: subtree_linvel [m/s], subtree_angmom [kg m^2/s about subtree_com], world axes; flg_subtreevel.
 """
 
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum
 from ..math.quaternion import MIN_VALUE
-from ..math.spatial import angular, get6, get10, join, linear, mul_inertia, shift_motion
-from ..math.vec3 import add, add_scaled, cross, get3, scale, set3, sub
+from ..math.spatial import angular, get6, linear, shift_motion
+from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub
 
 
 @kernel
@@ -19,13 +19,11 @@ def velocity_of_centre(d, b):
 
 
 @kernel
-def spin(d, b):
+def spin(m, d, b):
     """Angular momentum of a body about its own centre of mass."""
-    turning = angular(get6(d.cvel, b))
-    against = cross(
-        sub(get3(d.xipos, b), get3(d.xpos, b)), turning
-    )  # of the origin, while the centre stays where it is
-    return angular(mul_inertia(get10(d.cinert, b), join(turning, against)))
+    axes, inertia = get9(d.ximat, b), get3(m.body_inertia, b)
+    w = mul_mat_t_vec(axes, angular(get6(d.cvel, b)))
+    return mul_mat_vec(axes, (w[0] * inertia[0], w[1] * inertia[1], w[2] * inertia[2]))
 
 
 @kernel
@@ -60,7 +58,7 @@ def subtree_vel(m, d):
         p = m.body_parentid[b]
         centre, velocity = get3(d.subtree_com, b), get3(d.subtree_linvel, b)
         own = orbit(m.body_mass[b], get3(d.xipos, b), centre, velocity_of_centre(d, b), velocity)
-        momentum = add(get3(d.subtree_angmom, b), add(own, spin(d, b)))
+        momentum = add(get3(d.subtree_angmom, b), add(own, spin(m, d, b)))
         set3(d.subtree_angmom, b, momentum)
         moved = orbit(d.subtree_mass[b], centre, get3(d.subtree_com, p), velocity, get3(d.subtree_linvel, p))
         set3(d.subtree_angmom, p, add(get3(d.subtree_angmom, p), add(momentum, moved)))

@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ import numpy as np
 
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O2", "-march=native")  # of this machine alone: give other flags for a library that travels
-MATRICES = ("M", "Y", "A", "B", "jacp", "jacr", "mat")  # outputs that are matrices in every model, also of one column
 
 
 class CompiledFunction:
@@ -31,12 +30,13 @@ class CompiledFunction:
     function: as a CasADi function, for use in expressions; solvers need one made with derivatives. One thread at a time.
     """
 
-    def __init__(self, function: Any, source: Path, library: Path | None):
-        self.name, self.source, self.library, self._original = function.name(), source, library, function
+    def __init__(self, function: Any, source: Path, library: Path | None, matrices: Collection[str] = ()):
+        self.name, self.source, self.library = function.name(), source, library
+        self._made_of = function, source, library, matrices
         self.function = function if library is None else casadi.external(self.name, str(library))
         self._names, outputs = function.name_in(), enumerate(function.name_out())
         self._inputs = [np.zeros(_shape(function.size_in(i)), order="F") for i in range(function.n_in())]
-        self._outputs = [np.zeros(_shape(function.size_out(i), name in MATRICES), order="F") for i, name in outputs]
+        self._outputs = [np.zeros(_shape(function.size_out(i), name in matrices), order="F") for i, name in outputs]
         if library is None:
             self._buffer, self._run = function.buffer()
             for i, array in enumerate(self._inputs):
@@ -83,7 +83,7 @@ class CompiledFunction:
         return out
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompiledFunction, (self._original, self.source, self.library)
+        return CompiledFunction, self._made_of
 
     def __repr__(self) -> str:
         how = f"compiled in {self.library.name}" if self.library else "not compiled: no C compiler was found"
@@ -96,26 +96,29 @@ def generate(
     flags: str | Sequence[str] = FLAGS,
     compiler: str | None = None,
     derivatives: bool = False,
+    matrices: Collection[str] = (),
 ) -> CompiledFunction:
     """Write the C code of a CasADi function into a folder; compile and load it if there is a C compiler (CC, cc, gcc, clang).
 
     Files carry a mark of their contents and flags, so that the same function is compiled once. derivatives: with those in
     one direction, forwards and backwards, of which Jacobians and gradients are made; three to four times the code.
+    matrices: outputs that stay matrices where they have one column.
     """
     if not isinstance(function, casadi.Function):
         raise TypeError(f"generate needs a CasADi function, got {type(function).__name__}")
     command, options = _compiler(compiler), shlex.split(flags) if isinstance(flags, str) else list(flags)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    dense = _with_dense_outputs(function)
+    dense = _dense(function)
     generator = casadi.CodeGenerator(dense.name())
     for part in (dense, dense.forward(1), dense.reverse(1)) if derivatives else (dense,):
         generator.add(part)
     text = generator.dump()
     mark = hashlib.sha256("\n".join([text, *command, *options]).encode()).hexdigest()[:12]
     source = folder / f"{dense.name()}-{mark}.c"
-    source.write_text(text, encoding="utf-8")
-    return CompiledFunction(dense, source, _compiled(command, source, options) if command else None)
+    if not source.exists():
+        _whole(source, lambda half: half.write_text(text, encoding="utf-8"))
+    return CompiledFunction(dense, source, _compiled(command, source, options) if command else None, matrices)
 
 
 def _compiler(asked: str | None) -> list[str]:
@@ -131,28 +134,44 @@ def _compiler(asked: str | None) -> list[str]:
     return [name for name in COMPILERS if shutil.which(name)][:1]
 
 
+def _whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file under another name first: one that is there is whole, whoever else is at work."""
+    half = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        write(half)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
 def _compiled(compiler: Sequence[str], source: Path, flags: Sequence[str]) -> Path:
     """The shared library of a C file; one made before of the same file is used again."""
-    library = source.with_suffix(".so").absolute()
-    if not library.exists():
-        half = library.with_suffix(f".{os.getpid()}.tmp")  # a library that is there is whole, whoever else compiles it
+
+    def run(half: Path) -> None:
         command = [*compiler, "-shared", "-fPIC", *flags, str(source), "-o", str(half), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            half.unlink(missing_ok=True)
             raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr.strip()}")
-        half.replace(library)
+
+    library = source.with_suffix(".so").absolute()
+    if not library.exists():
+        _whole(library, run)
     return library
 
 
-def _with_dense_outputs(function: Any) -> Any:
-    """The same function with every entry of its outputs stored, so that they are arrays."""
-    if all(function.sparsity_out(i).is_dense() for i in range(function.n_out())):
+def _dense(function: Any) -> Any:
+    """The same function with every entry of its inputs and outputs stored, so that they are arrays."""
+    counts = range(function.n_in()), range(function.n_out())
+    if all(function.sparsity_in(i).is_dense() for i in counts[0]) and all(
+        function.sparsity_out(i).is_dense() for i in counts[1]
+    ):
         return function
     kind = casadi.SX if function.is_a("SXFunction") else casadi.MX
-    inputs = [kind.sym(name, function.sparsity_in(i)) for i, name in enumerate(function.name_in())]
-    outputs = [casadi.densify(out) for out in function.call(inputs)]
-    return casadi.Function(function.name(), inputs, outputs, function.name_in(), function.name_out())
+    inputs = [kind.sym(name, *function.size_in(i)) for i, name in enumerate(function.name_in())]
+    outputs = function.call([casadi.project(x, function.sparsity_in(i)) for i, x in enumerate(inputs)])
+    return casadi.Function(
+        function.name(), inputs, [casadi.densify(out) for out in outputs], function.name_in(), function.name_out()
+    )
 
 
 def _shape(size: tuple[int, int], matrix: bool = False) -> tuple[int, ...]:

@@ -226,7 +226,7 @@ def frame(kind: str, i: int) -> Spec:
         pos, quat, mat = (getattr(t.d, f"{FRAMES[kind]}x{what}")[i] for what in ("pos", "quat", "mat"))
         return column(pos), column(quat), matrix(mat.reshape(3, 3))
 
-    return Spec(("q",), ("pos", "quat", "mat"), build)
+    return Spec(("q",), ("xpos", "xquat", "xmat"), build)
 
 
 def frame_jacobian(kind: str, i: int) -> Spec:
@@ -253,4 +253,4 @@ def subtree(b: int) -> Spec:
         d = t.run((*VELOCITY, pipeline.subtree_vel)).d
         return d.subtree_mass[b], column(d.subtree_com[b]), column(d.subtree_linvel[b]), column(d.subtree_angmom[b])
 
-    return Spec(("q", "v"), ("mass", "com", "linvel", "angmom"), build)
+    return Spec(("q", "v"), ("subtree_mass", "subtree_com", "subtree_linvel", "subtree_angmom"), build)

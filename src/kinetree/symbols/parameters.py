@@ -89,6 +89,7 @@ def prepared(model: Model, parameters: Iterable[str], bodies: Iterable[int] = ()
     for b in sorted(int(b) for b in opened):
         if out.body_simple[b]:
             out = without_simple(out, b)
+    out.body_quat /= np.linalg.norm(out.body_quat, axis=1, keepdims=True)  # floats do so whenever they read one
     out.opt.disableflags |= NO_CONSTRAINT
     out.opt.enableflags &= ~SLEEP
     return out

@@ -21,6 +21,13 @@ from .parameters import check_model, checked_parameters, prepared, value_of
 from .trace import Trace
 
 KINDS = {"SX": casadi.SX, "MX": casadi.MX}
+MATRICES = ("M", "Y", "A", "B", "jacp", "jacr", "xmat")  # outputs that are matrices in every model, also of one column
+ELEMENTS = ("xpos", "xquat", "subtree_mass", "subtree_com", "subtree_linvel", "subtree_angmom", "reading")
+RESULTS = {
+    *MATRICES,
+    *ELEMENTS,
+    *(name for spec in FUNCTIONS.values() for name in spec.outputs),
+}  # no input is called so
 
 
 class Symbolic:
@@ -64,7 +71,10 @@ class Symbolic:
 
     @property
     def forward_dynamics(self) -> Any:
-        """(q, v, tau) -> a, with M a = tau + passive - bias, by the articulated-body algorithm."""
+        """(q, v, tau) -> a, with M a = tau + passive - bias, by the articulated-body algorithm.
+
+        Where tendons have armature, which no recursion along the tree sees, by the factor of M.
+        """
         return self._function("forward_dynamics")
 
     @property
@@ -157,7 +167,7 @@ class Symbolic:
     # functions of one element
 
     def forward_kinematics(self, body: str | int | None = None, **element: str | int) -> Any:
-        """(q) -> pos [m], quat, mat (3 x 3) of a body, or of a `site=` or `geom=`, in world axes."""
+        """(q) -> xpos [m], xquat, xmat (3 x 3) of a body, or of a `site=` or `geom=`, in world axes."""
         kind, i = self._element("forward_kinematics", body, element)
         return self._make(f"forward_kinematics_{kind}_{i}", functions.frame(kind, i))
 
@@ -167,7 +177,10 @@ class Symbolic:
         return self._make(f"jacobian_{kind}_{i}", functions.frame_jacobian(kind, i))
 
     def subtree(self, body: str | int = 0) -> Any:
-        """(q, v) -> mass, com, linvel, angmom of a body and all that hangs on it; by default of everything."""
+        """(q, v) -> subtree_mass, subtree_com, subtree_linvel, subtree_angmom of a body and all that hangs on it.
+
+        By default of everything.
+        """
         b = self.model.id("body", body)
         return self._make(f"subtree_{b}", functions.subtree(b))
 
@@ -192,7 +205,7 @@ class Symbolic:
         """The same with other mass properties of a body, in its own frame: of CasADi symbols, or of numbers.
 
         The symbols become inputs after the parameters, one by one in the order of their names; `inputs` gives another order,
-        and may hold vectors of them.
+        and may hold vectors of them. Of parameters like body_mass the row of this body counts no longer.
         """
         b = self.model.id("body", body)
         if b == 0:
@@ -208,8 +221,8 @@ class Symbolic:
         out = Symbolic(self.model, self.parameters, self.kind)
         symbols, function = properties_function(properties, inputs)
         for name, symbol in symbols.items():
-            if name in (*READ, *self.parameters) or not same(self._own.get(name, symbol), symbol):
-                raise ValueError(f"with_body: two inputs are called {name!r}; give the symbol another name")
+            if name in (*READ, *RESULTS, *self.parameters) or not same(self._own.get(name, symbol), symbol):
+                raise ValueError(f"with_body: two inputs or outputs are called {name!r}; give the symbol another name")
         out._bodies, out._own = {**self._bodies, b: function}, {**self._own, **symbols}
         return out
 
@@ -226,7 +239,8 @@ class Symbolic:
             if function not in known:
                 raise ValueError(f"generate: {function!r} is none of {', '.join(known)}")
             function = getattr(self, function)
-        return code.generate(function, folder, **options)
+        own = any(function is known for known in self._functions.values())
+        return code.generate(function, folder, matrices=MATRICES if own else (), **options)
 
     # how functions are made
 

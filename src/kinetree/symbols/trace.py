@@ -19,7 +19,7 @@ from ..kernel import symbolic_record
 from ..kernel.ops import needs
 from ..mass.algebra import linear_parameters, turned
 from ..math.spatial import set10
-from ..math.vec3 import get9
+from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, set3
 from ..model import Model
 from ..model_fields import MODEL_FIELDS
 from .parameters import DIRECTIONS, open_frames
@@ -51,7 +51,7 @@ class Trace:
         for b, ten in self.bodies.items():
             self.m.body_mass[b], self.m.body_ipos[b] = ten[0], (ten[1], ten[2], ten[3])
             self.m.body_inertia[b] = ten[4], ten[5], ten[6]
-        self.d.after = {pipeline.com_pos: self._place_bodies}
+        self.d.after = {pipeline.com_pos: self._place_bodies, pipeline.subtree_vel: self._spin_bodies}
         # Tendon armature couples joints that no body connects, which recursions along the tree do not see.
         self.coupled = any(needs(tendon_armature(self.m, t) != 0.0) for t in range(model.ntendon))
         self._done: set[Callable[..., Any]] = set()
@@ -68,6 +68,18 @@ class Trace:
         """Inertias of the bodies whose ten symbols were given: their tensor has products, which body_inertia has not."""
         for b, ten in self.bodies.items():
             put_inertia(d, b, linear_parameters(tuple(ten[i] for i in range(10))))
+
+    def _spin_bodies(self, m: SimpleNamespace, d: SimpleNamespace) -> None:
+        """What products of inertia add to the spin of those bodies, and so to the angular momentum of all they belong to."""
+        for b, ten in self.bodies.items():
+            turn, (xy, xz, yz) = get9(d.xmat, b), (ten[7], ten[8], ten[9])
+            x, y, z = mul_mat_t_vec(turn, get3(d.cvel, b))  # the angular part stands first
+            momentum = mul_mat_vec(turn, (xy * y + xz * z, xy * x + yz * z, xz * x + yz * y))
+            a = b
+            while a > 0:
+                set3(d.subtree_angmom, a, add(get3(d.subtree_angmom, a), momentum))
+                a = m.body_parentid[a]
+            set3(d.subtree_angmom, 0, add(get3(d.subtree_angmom, 0), momentum))
 
     def vector(self, name: str) -> Any:
         """A field of the data as a CasADi vector."""
