@@ -42,7 +42,7 @@ def body(seed, batch=()):
 def test_regressor_times_parameters_is_newton_euler(name):
     model = kt.load((SOURCES | TREES)[name]())
     if not 0 < model.nv <= LARGEST:
-        pytest.skip(f"{model.nv} dofs")
+        pytest.skip(f"nothing moves, or more than {LARGEST} dofs do: {model.nv}")
     model, sym = numeric.smooth(model), kt.symbolic(model)
     s = numeric.random(model, 41)
     y = np.asarray(sym.regressor(s.q, s.v, s.a))

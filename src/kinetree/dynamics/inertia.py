@@ -35,9 +35,14 @@ def _solve_m(m, d, a):
 def full_m(model: Model, data: Data) -> np.ndarray:
     """The joint-space inertia as a dense (nv, nv) matrix. MuJoCo's mj_fullM."""
     check_arguments("full_m", model, data)
-    out = np.zeros((model.nv, model.nv))
+    return full_rows(model, data.M)
+
+
+def full_rows(model: Any, entries: np.ndarray) -> np.ndarray:
+    """The dense matrix of entries in the pattern of M, numbers or symbols."""
+    out = np.zeros((model.nv, model.nv), entries.dtype)
     rows = np.repeat(np.arange(model.nv), model.M_rownnz)
-    out[rows, model.M_colind] = out[model.M_colind, rows] = data.M
+    out[rows, model.M_colind] = out[model.M_colind, rows] = entries
     return out
 
 

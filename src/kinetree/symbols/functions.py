@@ -20,6 +20,7 @@ from ..dynamics.applied import add_applied_wrenches
 from ..dynamics.armature import joint_armature
 from ..dynamics.configuration import move_position, position_difference
 from ..dynamics.factor import multiply
+from ..dynamics.inertia import full_rows
 from ..dynamics.jacobian import _jac
 from ..kernel.stage import plain
 from ..types import DisableBit, Integrator
@@ -59,10 +60,7 @@ def vector(size: int) -> np.ndarray:
 def mass_matrix(t: Trace, x: Symbols) -> Results:
     """M, dense."""
     t.run(INERTIA)
-    m, out = t.m, np.full((t.m.nv, t.m.nv), 0.0, object)
-    rows = np.repeat(np.arange(m.nv), m.M_rownnz)
-    out[rows, m.M_colind] = out[m.M_colind, rows] = t.d.M
-    return (matrix(out),)
+    return (matrix(full_rows(t.m, t.d.M)),)
 
 
 def bias(t: Trace, x: Symbols) -> Results:
@@ -93,8 +91,9 @@ def inverse_dynamics(t: Trace, x: Symbols) -> Results:
         forces = forces + d.qfrc_bias
     else:
         t.run((*VELOCITY, pipeline.rne_inverse))
-        inertias = [m.dof_armature[i] + joint_armature(m, m.dof_jntid[i]) for i in range(m.nv)]
-        forces = d.qfrc_inverse + np.array([*inertias, None], object)[:-1] * d.qacc
+        armature = vector(m.nv)
+        armature[:] = [m.dof_armature[i] + joint_armature(m, m.dof_jntid[i]) for i in range(m.nv)]
+        forces = d.qfrc_inverse + armature * d.qacc
     return (column(forces - outside_forces(t)),)
 
 

@@ -13,25 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ..data import DATA_FIELDS, Data
+from ..data import Data
 from ..errors import UnsupportedFeatureError, nearest
 from ..io.simple import without_simple
-from ..model import MODEL_FIELDS, Model
+from ..model import Model
 from ..types import DisableBit, EnableBit, SameFrame, TrnType
 
 INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
 GEOMETRIC = (
-    "body_pos",
-    "body_quat",
-    "jnt_pos",
-    "jnt_axis",
-    "qpos0",
-    "site_pos",
-    "site_quat",
-    "geom_pos",
-    "geom_quat",
-    "geom_size",
-)
+    "body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0", "site_pos", "site_quat", "geom_pos", "geom_quat", "geom_size",
+)  # fmt: skip
 PASSIVE = (
     "body_gravcomp", "jnt_stiffness", "jnt_stiffnesspoly", "qpos_spring", "dof_damping", "dof_dampingpoly", "dof_armature",
     "tendon_stiffness", "tendon_stiffnesspoly", "tendon_damping", "tendon_dampingpoly", "tendon_armature",
@@ -123,6 +114,3 @@ def search_actuators(m: Any) -> None:
         ids = getattr(m, field).copy()
         ids[m.actuator_trnid[np.isin(m.actuator_trntype, kinds), 0]] = SEVERAL
         setattr(m, field, ids)
-
-
-assert set(PARAMETERS) - set(OPTIONS) <= {*MODEL_FIELDS, *DATA_FIELDS}

@@ -250,19 +250,15 @@ class Symbolic:
 
     @cached_property
     def _symbols(self) -> dict[str, Any]:
-        """One SX symbol for each input, parameter and body."""
+        """One SX symbol for each input and parameter."""
         sizes = {name: getattr(self.model, size) if isinstance(size, str) else size for name, (size, _) in READ.items()}
-        out = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
-        out.update(
-            {
-                name: casadi.SX.sym(name, *np.shape(value))
-                for name, value in zip(self.parameters, self.values, strict=True)
-            }
-        )
-        return out
+        shapes = {name: np.shape(value) for name, value in zip(self.parameters, self.values, strict=True)}
+        shapes.update({name: (size,) for name, size in sizes.items()})
+        return {name: casadi.SX.sym(name, *shape) for name, shape in shapes.items()}
 
     @cached_property
     def _tens(self) -> dict[int, Any]:
+        """Ten SX symbols for each body that was replaced."""
         return {b: casadi.SX.sym(f"body_{b}", 10) for b in self._bodies}
 
     @cached_property
@@ -295,10 +291,8 @@ class Symbolic:
             except RuntimeError as error:
                 if "truth value" not in str(error):
                     raise
-                feature = (
-                    f"{name} with parameters {', '.join(self.parameters)}, one of which switches a part of it on or off"
-                )
-                raise UnsupportedFeatureError([feature], f"symbolic of {self.model.title!r}") from error
+                given = ", ".join(self.parameters)
+                raise self._unsupported(f"{name} with {given}, one of which switches a part of it on or off") from error
             names, inputs = [*symbols, *(f"body_{b}" for b in self._tens)], [*symbols.values(), *self._tens.values()]
             expressions = [casadi.SX(r) for r in results]
             core = casadi.Function(

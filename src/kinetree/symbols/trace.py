@@ -32,7 +32,6 @@ ROUTES = (*POSITION, pipeline.tendon, pipeline.transmission)
 RATES = (*ROUTES, pipeline.tendon_velocity, pipeline.actuator_velocities, pipeline.com_vel)
 BIAS = (*RATES, pipeline.rne_bias, pipeline.tendon_bias)
 PASSIVE = (*RATES, pipeline.passive)
-SMOOTH = (*BIAS, pipeline.passive)
 
 
 class Trace:
@@ -42,7 +41,7 @@ class Trace:
     """
 
     def __init__(self, model: Model, symbols: Mapping[str, Any], bodies: Mapping[int, Any] | None = None):
-        self.model, self.bodies = model, dict(bodies or {})
+        self.bodies = dict(bodies or {})
         fields = {k: by_rows(v if k not in DIRECTIONS else unit_rows(v)) for k, v in symbols.items()}
         of_model = {k: v for k, v in fields.items() if k in MODEL_FIELDS or k.startswith("opt_")}
         self.m = symbolic_record(model, **of_model)
