@@ -22,7 +22,6 @@ from .bad_states import (
     BADQPOS,
     BADQVEL,
     LACKS_ROOM,
-    NO_AUTORESET,
     any_new_warning,
     begin_pass,
     lacked_room,
@@ -73,31 +72,53 @@ def run_forward(m, d, n):
 
 @kernel(scalar=True)
 def run_steps(m, d, n):
-    """Up to n steps; 0 if nothing happened.
+    """Up to n steps; 0 if nothing happened. With -n the first acceleration is taken as it is: that of a state just reset.
 
     d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass.
     """
     remember_warnings(d)
     d.steps_left[0] = 0
-    for k in range(n):
+    steps = n if n > 0 else -n
+    for k in range(steps):
+        left = n if k == 0 else steps - k
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
-            d.steps_left[0] = n - k
+            d.steps_left[0] = steps - k
             return 1
         begin_pass(m, d)
         forward_stage(m, d)
         if lacked_room(m, d):
-            d.steps_left[0] = n - k
+            d.steps_left[0] = left
             return LACKS_ROOM
-        if motion_is_bad(m, d, d.qacc, BADQACC):
-            d.steps_left[0] = k - n
+        if left > 0 and motion_is_bad(m, d, d.qacc, BADQACC):
+            d.steps_left[0] = -left
             return 1
         if m.opt_enableflags & FWDINV:
             pipeline.compare_fwd_inv(m, d)
         integrate(m, d)
         if lacked_room(m, d):  # in a substep, which was taken back
-            d.steps_left[0] = n - k
+            d.steps_left[0] = left
             return LACKS_ROOM
     return any_new_warning(d)
+
+
+@kernel(scalar=True)
+def run_check(m, d, n):
+    """Look for bad numbers in the state, or with n = 1 in its acceleration. d.steps_left says whether it must be reset."""
+    remember_warnings(d)
+    if n == 0:
+        bad = position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL)
+    else:
+        bad = motion_is_bad(m, d, d.qacc, BADQACC)
+    d.steps_left[0] = 1 if bad else 0
+    return any_new_warning(d)
+
+
+@kernel(scalar=True)
+def run_position(m, d, n):
+    """The position stage; LACKS_ROOM if there was no room for all contacts or constraints."""
+    begin_pass(m, d)
+    pipeline.fwd_position(m, d)
+    return LACKS_ROOM if lacked_room(m, d) else 0
 
 
 _entries: dict[Any, Any] = {}  # kernel -> compiled entry
@@ -122,17 +143,18 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
 
     Afterwards the state is new, while all other fields still describe the state before the last step, as in MuJoCo.
     """
-    try:
-        m, d = model._as_model, data._as_data
-        if m[0] is d[0] and model._ready and type(nstep) is int and 0 <= nstep < MAX_STEPS and not model.callbacks.any:
-            status = _entries[run_steps](m[1], d[1], nstep)
-            if status == LACKS_ROOM:
-                status = _enter(run_steps, model, data, _make_room(model, data))
-            if status:
-                _go_on(model, data)
-            return
-    except (AttributeError, KeyError, TypeError):  # the first call, or a wrong argument
-        pass
+    try:  # nothing runs in here: what a run raises must not be taken for a wrong argument, and the run be repeated
+        m, d, enter = model._as_model, data._as_data, _entries[run_steps]
+        quick = m[0] is d[0] and model._ready and not model.callbacks.any
+    except (AttributeError, KeyError):  # the first call, or a wrong argument
+        quick = False
+    if quick and type(nstep) is int and 0 <= nstep < MAX_STEPS:
+        status = enter(m[1], d[1], nstep)
+        if status == LACKS_ROOM:
+            status = _enter(run_steps, model, data, _make_room(model, data))
+        if status:
+            _go_on(model, data)
+        return
     check_arguments("step", model, data)
     if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 0 <= nstep < MAX_STEPS:
         raise ValueError(f"step: nstep must be a whole number from 0 to {MAX_STEPS - 1}, got {nstep!r}")
@@ -167,13 +189,7 @@ def _go_on(model: Model, data: Data) -> None:
     left = _report(model, data)
     while left:
         _reset_keeping_warnings(data)
-        if left < 0:
-            forward_stage(model, data)
-            if model.opt.enableflags & EnableBit.FWDINV:
-                pipeline.compare_fwd_inv(model, data)
-            integrate(model, data)
-            left = -left - 1
-        left = _report(model, data) if left and _enter(run_steps, model, data, left) else 0
+        left = _report(model, data) if _enter(run_steps, model, data, left) else 0
 
 
 def _reset_keeping_warnings(data: Data) -> None:
@@ -187,19 +203,30 @@ def _reset_keeping_warnings(data: Data) -> None:
 
 
 def _report(model: Model, data: Data, resets: bool = True) -> int:
-    """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left, for which the state is reset."""
+    """Turn new counts of MuJoCo's warnings into Python warnings; how many steps are left, for which the state is reset.
+
+    As in MuJoCo a reset forgets all warnings but the one that led to it, which then counts once.
+    """
     left = int(data._arrays["steps_left"][0])
-    for what in np.flatnonzero(data.warning_number > data.warning_before):
-        text = message(model, data, WarningType(int(what)), resets and left != 0)
+    resets = resets and left != 0
+    new = np.flatnonzero(data.warning_number > data.warning_before)
+    for what in new:
+        text = message(model, data, WarningType(int(what)), resets)
         warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+    if resets:
+        reason = next(what for what in new if what in (BADQPOS, BADQVEL, BADQACC))
+        others = np.arange(len(WarningType)) != reason
+        data._arrays["warning_number"][:] = ~others
+        data._arrays["warning_lastinfo"][others] = 0
     _remember(data)
     return left
 
 
 def _make_room(model: Model, data: Data) -> int:
-    """For the contacts and constraints that did not fit; how many steps are left. What came before is reported first."""
-    left = _report(model, data, resets=False)
+    """For the contacts and constraints that did not fit; how many steps are left. What came before is reported."""
+    left = int(data._arrays["steps_left"][0])
     data._grow()
+    _report(model, data, resets=False)
     return left
 
 
@@ -229,16 +256,17 @@ def _remember(data: Data) -> None:
 def forward(model: Model, data: Data) -> None:
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     try:
-        m, d = model._as_model, data._as_data
-        if m[0] is d[0] and model._ready and not model.callbacks.any:
-            status = _entries[run_forward](m[1], d[1], 1)
-            if status == LACKS_ROOM:
-                status = _enter(run_forward, model, data, _make_room(model, data))
-            if status:
-                _report(model, data)
-            return
+        m, d, enter = model._as_model, data._as_data, _entries[run_forward]
+        quick = m[0] is d[0] and model._ready and not model.callbacks.any
     except (AttributeError, KeyError):  # the first call, or a wrong argument
-        pass
+        quick = False
+    if quick:
+        status = enter(m[1], d[1], 1)
+        if status == LACKS_ROOM:
+            status = _enter(run_forward, model, data, _make_room(model, data))
+        if status:
+            _report(model, data)
+        return
     check_arguments("forward", model, data)
     _get_ready(model)
     if model.callbacks.any:
@@ -263,7 +291,7 @@ def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
 
 
 def _forward_position(model: Model, data: Data, skip_sensors: bool = False) -> None:
-    pipeline.fwd_position(model, data)
+    _enter(run_position, model, data, 0)
     _sense(model, data, Stage.POS, skip_sensors)
     pipeline.energy_after_position(model, data)
 
@@ -316,34 +344,24 @@ def _actuate(model: Model, data: Data) -> None:
     pipeline.actuator_forces(model, data)
 
 
-def _check(model: Model, data: Data, *fields: str) -> bool:
-    """Look for bad numbers; warn, and reset unless the model says not to. Whether the state was reset."""
-    _remember(data)
-    kinds = {"qpos": BADQPOS, "qvel": BADQVEL, "qacc": BADQACC}
-    for name in fields:
-        bad = np.flatnonzero(~(np.abs(getattr(data, name)) <= MAX_VALUE))
-        if bad.size:
-            reset = not model.opt.disableflags & NO_AUTORESET
-            data._arrays["warning_number"][kinds[name]] += 1
-            data._arrays["warning_lastinfo"][kinds[name]] = bad[0]
-            data._arrays["steps_left"][0] = reset
-            _report(model, data)
-            if reset:
-                _reset_keeping_warnings(data)
-                _remember(data)
-                return True
-    return False
+def _check(model: Model, data: Data, acceleration: bool = False) -> bool:
+    """Look for bad numbers in the state or its acceleration; warn, and reset unless the model says not to: whether it did."""
+    reset = bool(_enter(run_check, model, data, int(acceleration)) and _report(model, data))
+    if reset:
+        _reset_keeping_warnings(data)
+        _remember(data)
+    return reset
 
 
 def _step_with_callbacks(model: Model, data: Data) -> None:
     """One step, stage by stage; the substeps of RK4 call the callbacks too, as in MuJoCo."""
-    _check(model, data, "qpos", "qvel")
+    _check(model, data)
     forward_skip(model, data)
     _finish_step(model, data)
 
 
 def _finish_step(model: Model, data: Data) -> None:
-    if _check(model, data, "qacc"):
+    if _check(model, data, acceleration=True):
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(model, data)
@@ -377,7 +395,7 @@ def step1(model: Model, data: Data) -> None:
     """The first half of a step: all that controls and applied forces do not change. MuJoCo's mj_step1."""
     check_arguments("step1", model, data)
     _get_ready(model)
-    _check(model, data, "qpos", "qvel")
+    _check(model, data)
     _forward_position(model, data)
     _forward_velocity(model, data)
     if model.callbacks.control:
@@ -391,7 +409,7 @@ def step2(model: Model, data: Data) -> None:
     _remember(data)
     _forward_acceleration(model, data)
     _report(model, data)
-    if _check(model, data, "qacc"):
+    if _check(model, data, acceleration=True):
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(model, data)

@@ -296,9 +296,9 @@ class StablePD:
             self._warn(data)
 
     def _step_with_callbacks(self, data: Data) -> None:
-        stepping._check(self._model, data, "qpos", "qvel")
+        stepping._check(self._model, data)
         self._forward_with_callbacks(data)
-        if stepping._check(self._model, data, "qacc"):
+        if stepping._check(self._model, data, acceleration=True):
             self._forward_with_callbacks(data)
         run(move_on, self._model, data, self._arrays)
 

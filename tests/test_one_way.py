@@ -1,0 +1,158 @@
+"""One way through a step: callbacks that do nothing change nothing, warnings count as in MuJoCo, and an error is no retry."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.data_fields import DATA_FIELDS
+from kinetree.io.load import mujoco_warnings
+from kinetree.types import WarningType
+
+MODELS = Path(__file__).parent / "models"
+OWN_BOOKS = {"stage_runs", "stage_order", "stage_clock", "stage_model"}  # who called a stage, not what it computed
+KINDS = (WarningType.BADQPOS, WarningType.BADQVEL, WarningType.BADQACC)
+
+# A mass on its own axis, beside a row of boxes: room for their contacts has to grow.
+SINGULAR = """
+<mujoco><option timestep=".002"/><worldbody><geom type="plane" size="5 5 1"/>
+  <body pos="0 0 3"><joint name="free of mass" type="hinge" axis="0 0 1"/><geom size=".1" pos="0 0 .3"/></body>
+  {boxes}
+</worldbody></mujoco>"""
+BOX = '<body pos="{} 0 .09"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+
+
+def singular():
+    """A hinge through the centre of a point mass has no inertia: the factor of M warns in each pass."""
+    model = kt.load(SINGULAR.format(boxes="".join(BOX.format(0.3 * k) for k in range(6))))
+    model.body_inertia[1] = 0.0
+    return model
+
+
+def sleeping():
+    model = kt.load(MODELS / "sleep.xml")
+    model.opt.enableflags = int(model.opt.enableflags) | kt.EnableBit.SLEEP
+    return model
+
+
+def with_integrator(integrator):
+    model = kt.load("humanoid")
+    model.opt.integrator = integrator
+    model.opt.enableflags = kt.EnableBit.ENERGY | kt.EnableBit.FWDINV
+    return model
+
+
+SCENES = {
+    "singular": singular,
+    "sleep": sleeping,
+    "contacts": lambda: kt.load(MODELS / "contacts.xml"),
+    "sensors": lambda: kt.load(MODELS / "sensors.xml"),
+    **{f"humanoid, {kind.name}": lambda kind=kind: with_integrator(kind) for kind in
+       (kt.Integrator.EULER, kt.Integrator.RK4, kt.Integrator.IMPLICITFAST)},
+}  # fmt: skip
+
+
+def run(model, steps, spoil=None):
+    """A run of several steps; `spoil` makes the state bad on the way. Warnings, and the data at the end."""
+    data = kt.Data(model)
+    data.qvel[:] = np.random.default_rng(0).normal(0.0, 0.1, model.nv)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for k in range(steps):
+            if spoil is not None and k in (3, 5):
+                spoil(data)
+            kt.step(model, data)
+    texts = [str(w.message) for w in told if w.category is kt.SimulationWarning]
+    return [re.sub(" at time [^ :]*", "", text) for text in texts], data  # compiled steps tell at the end of the call
+
+
+def spoil_velocity(data):
+    data.qvel[0] = np.nan
+
+
+def spoil_force(data):
+    data.qfrc_applied[0] = np.inf
+
+
+@pytest.mark.parametrize("spoil", [None, spoil_velocity, spoil_force], ids=["sound", "velocity", "force"])
+@pytest.mark.parametrize("name", SCENES)
+def test_a_callback_that_does_nothing_changes_nothing(name, spoil):
+    plain, called = SCENES[name](), SCENES[name]()
+    called.callbacks.control = lambda model, data: None
+    (told, one), (told_too, other) = run(plain, 12, spoil), run(called, 12, spoil)
+    assert told == told_too
+    for field, declared in DATA_FIELDS.items():
+        if not declared.scratch and field not in OWN_BOOKS and declared.stage != "driver":
+            a, b = one._arrays[field], other._arrays[field]
+            np.testing.assert_array_equal(a, b, err_msg=f"{name}: {field}")
+
+
+@pytest.mark.parametrize("autoreset", [True, False])
+@pytest.mark.parametrize("called", [False, True], ids=["compiled", "with callbacks"])
+@pytest.mark.parametrize("field", ["qpos", "qvel", "qfrc_applied"])
+def test_warnings_count_as_in_mujoco(field, called, autoreset):
+    """After an automatic reset the warning that led to it counts one, and no other is remembered."""
+    model = kt.load("double_pendulum")
+    if not autoreset:
+        model.opt.disableflags = int(model.opt.disableflags) | kt.DisableBit.AUTORESET
+    mj = model.to_mujoco()
+    if called:
+        model.callbacks.control = lambda model, data: None
+    ours, theirs = kt.Data(model), mujoco.MjData(mj)
+    with mujoco_warnings(), pytest.warns(kt.SimulationWarning):
+        for k, name in enumerate(("qvel", field, field, "qpos", field)):
+            for data in (ours, theirs):
+                getattr(data, name)[1] = np.nan
+            kt.step(model, ours)
+            mujoco.mj_step(mj, theirs)
+            for kind in KINDS:
+                count, info = theirs.warning[int(kind)].number, theirs.warning[int(kind)].lastinfo
+                found = ours.warning_number[kind], ours.warning_lastinfo[kind]
+                assert found == (count, info), f"{kind.name} after bad number {k} in {name}"
+
+
+class Stop(Exception):
+    """Raised by a handler of warnings."""
+
+
+@pytest.mark.parametrize("error", [Stop, KeyError, TypeError, AttributeError])
+@pytest.mark.parametrize("call, steps", [("step", 5), ("forward", 0)])
+def test_a_handler_that_raises_does_not_repeat_steps(monkeypatch, call, steps, error):
+    model = kt.load("arm")
+    data = kt.Data(model)
+    arguments = (steps,) if steps else ()
+    getattr(kt, call)(model, data, *arguments)  # from now on the short way in is open
+    data.reset()
+    data.ctrl[0] = np.nan
+
+    def raises(*_args, **_kwargs):
+        raise error("a handler that raises")
+
+    monkeypatch.setattr(warnings, "showwarning", raises)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", raises)
+        with pytest.raises(error, match="a handler that raises"):
+            getattr(kt, call)(model, data, *arguments)
+    assert data.time == pytest.approx(steps * model.opt.timestep, abs=1e-12)
+
+
+def test_a_warning_made_an_error_leaves_the_state_to_look_at():
+    """The reset and the steps after it are left out; the next call goes on as if there had been no error."""
+    model = kt.load("arm")
+    data = kt.Data(model)
+    data.qvel[1] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", kt.SimulationWarning)
+        with pytest.raises(kt.SimulationWarning, match=r"qvel\[1\]"):
+            kt.step(model, data, nstep=3)
+    assert np.isnan(data.qvel[1]) and data.time == 0.0
+    with pytest.warns(kt.SimulationWarning, match=r"qvel\[1\]"):
+        kt.step(model, data, nstep=3)
+    assert data.time == pytest.approx(3 * model.opt.timestep)
