@@ -17,7 +17,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.data_fields import DATA_FIELDS
-from kinetree.fields import COUNT
+from kinetree.fields import CONSTANT_DIMS, COUNT
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, STATISTIC_FIELDS
 from tests.bad_inputs import calls, models, sources
 from tests.bad_inputs import values as assigned
@@ -94,6 +94,28 @@ def test_every_writable_field_refuses_what_it_cannot_hold(tmp_path):
             with pytest.raises((TypeError, ValueError)) as caught:
                 put(path, value)(world)
             assert field.name in str(caught.value), (path, value)
+
+
+def test_one_number_fills_lists_of_numbers_alone(tmp_path):
+    """A field with one number for each element takes one for all; a vector takes zero; an orientation, and qpos, neither."""
+    world, seen = World(tmp_path), {"list": 0, "vector": 0, "orientation": 0}
+    for path, field in fields():
+        shape = np.shape(getattr_path(world, path))
+        if not field.writable or np.prod(shape) == 1 or field.dtype == "bool" or field.growing:
+            continue
+        turns = shape[-1] in (4, 9) and field.shape_names[-1] in ("4", "9", "nmocap*4") or "nq" in field.dims.split()
+        kind = "orientation" if turns or "plastic" in field.dims else "vector"
+        if kind == "vector" and len(shape) == 1 and not field.dims.isdigit() and field.dims not in CONSTANT_DIMS:
+            kind = "list"
+        seen[kind] += 1
+        for number, fits in ((1, kind == "list"), (0, kind != "orientation")):
+            if fits:
+                put(path, number)(world)
+                assert (getattr_path(world, path) == number).all(), path
+            else:
+                with pytest.raises(ValueError, match="got one number"):
+                    put(path, number)(world)
+    assert min(seen.values()) > 10, seen
 
 
 def test_every_other_field_refuses_to_be_written(tmp_path):

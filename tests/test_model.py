@@ -96,8 +96,10 @@ def test_assignment_copies_and_converts():
     model.body_mass = masses
     masses[:] = 0
     assert model.body_mass.tolist() == list(range(1, model.nbody + 1))
-    model.geom_friction = 0.5
-    assert (model.geom_friction == 0.5).all()
+    model.geom_margin = 0.5
+    assert (model.geom_margin == 0.5).all()
+    model.geom_pos = 0
+    assert (model.geom_pos == 0.0).all()
     model.jnt_limited = [1, 0, True, False]
     assert model.jnt_limited.dtype == bool and model.jnt_limited.tolist() == [True, False, True, False]
     model.geom_group = np.full(model.ngeom, 2.0)

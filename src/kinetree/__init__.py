@@ -7,7 +7,7 @@
 >>> position = data.body("torso").xpos
 """
 
-from . import models
+from . import models, pipeline
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .collision.distance import geom_distance
 from .collision.ray import multi_ray, ray
@@ -40,10 +40,7 @@ from .pipeline import (
     collision,
     com_pos,
     com_vel,
-    compare_fwd_inv,
     crb,
-    energy_pos,
-    energy_vel,
     factor_m,
     fluid,
     fwd_acceleration,
@@ -58,15 +55,14 @@ from .pipeline import (
     passive,
     reference_constraint,
     rne_bias,
-    rne_post_constraint,
     sensor_acc,
     sensor_pos,
     sensor_vel,
-    subtree_vel,
     tendon,
     tendon_path,
     transmission,
 )
+from .prerequisites import prepared
 from .sensor.noise import add_sensor_noise
 from .stepping import (
     forward,
@@ -97,6 +93,12 @@ from .types import (
     Stage,
     State,
 )
+
+compare_fwd_inv = prepared(pipeline.compare_fwd_inv)
+energy_pos = prepared(pipeline.energy_pos)
+energy_vel = prepared(pipeline.energy_vel)
+rne_post_constraint = prepared(pipeline.rne_post_constraint)
+subtree_vel = prepared(pipeline.subtree_vel)
 
 __version__ = "0.1.0"
 

@@ -7,6 +7,7 @@ compiled code is the same for every model.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from numpy.typing import DTypeLike
 from .errors import nearest
 from .fields import REAL, Field
 
+# Last dimensions of quaternions, rotation matrices, and of configurations, which may hold some.
+ORIENTATIONS = ("4", "9", "nmocap*4", "nq", "nplastic")
 ALIGNMENT = 64  # bytes: one cache line, one AVX-512 register
 
 
@@ -86,8 +89,13 @@ def may_be_infinite(name: str) -> bool:
     return name.endswith("range")
 
 
-def checked(value: Any, shape: tuple[int, ...], dtype: DTypeLike, where: str, infinite: bool = False) -> np.ndarray:
-    """The value as an array fit for a field, or a clear error: one number may stand for all entries."""
+def checked(
+    value: Any, shape: tuple[int, ...], dtype: DTypeLike, where: str, infinite: bool = False, fill: bool = True
+) -> np.ndarray:
+    """The value as an array of that shape and type, or a clear error.
+
+    fill: one number may stand for all entries, and is then returned as it is.
+    """
     dtype = np.dtype(dtype)
     try:
         a = np.asarray(value)
@@ -114,6 +122,8 @@ def checked(value: Any, shape: tuple[int, ...], dtype: DTypeLike, where: str, in
             raise ValueError(f"{_entry(where, bad)} is {a[bad].flat[0]}, which does not fit {dtype}")
     if dtype.kind == "b" and not np.isin(a, (0, 1)).all():
         raise ValueError(f"{where}: expected flags (true or false), got {_describe(value, a)}")
+    if a.ndim == 0 and not fill and math.prod(shape) != 1:
+        raise ValueError(f"{where}: expected shape {shape}, got one number ({value!r})")
     return a.astype(dtype)
 
 
@@ -147,8 +157,26 @@ class FieldHolder:
         return AttributeError(f"{self._label} has no {name!r}: {nearest(name, known)}")
 
 
+def may_fill(field: Field, number: float) -> bool:
+    """Whether one number may stand for all entries of a field: if it has one for each element, or the number is zero.
+
+    Vectors with axes of their own (gravity, a body's pos) want all their numbers, or zero. Orientations, and qpos, which may
+    hold some, want all their numbers in any case.
+    """
+    *_, last = field.shape_names
+    if last in ORIENTATIONS:
+        return False
+    return number == 0 or (len(field.shape_names) == 1 and field.static_dims()[0] is None)
+
+
 def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
-    """Copy a checked value into a field, or into some rows of it."""
+    """Copy a checked value into a field, or into some rows of it; one number only where `may_fill` allows it."""
     if not field.writable or not target.flags.writeable:
         raise AttributeError(f"{where} is read-only: it is set by {field.stage!r}")
-    target[...] = checked(value, target.shape, field.dtype, where, infinite=may_be_infinite(field.name))
+    a = checked(value, target.shape, field.dtype, where, infinite=may_be_infinite(field.name))
+    if a.ndim == 0 and target.size != 1 and field.dims and not may_fill(field, a.item()):
+        raise ValueError(
+            f"{where}: expected shape {target.shape}, got one number ({value!r}); to fill all entries with it, write "
+            f"{where}[...] = {value!r}"
+        )
+    target[...] = a

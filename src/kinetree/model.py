@@ -89,10 +89,10 @@ class Parameters:
         if name not in self._declared:
             raise AttributeError(f"{self._prefix} has no {name!r}: {nearest(name, self._declared)}")
         field, key, where = self._declared[name], f"{self._prefix}_{name}", f"{self._prefix}.{name}"
-        a = checked(value, field.shape({}), field.dtype, where)
         if field.dims:
-            self._model._arrays[key][...] = a
+            assign(self._model._arrays[key], field, value, where)
         else:
+            a = checked(value, (), field.dtype, where)
             check_option(name, a.item(), where)
             self._model._set_constant(key, a.item())
             if name == "disableflags":

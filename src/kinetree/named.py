@@ -144,6 +144,8 @@ class Element:
         if attribute in self.__slots__:
             raise AttributeError(f"{attribute} of {self!r} is read-only")
         field, rows = self._rows(attribute)
+        if not rows.size and np.ndim(value) == 0:
+            raise ValueError(f"{self!r} has no entries of {field.name}")
         assign(rows, field, value, f"{self!r}.{attribute}")
 
     def __delattr__(self, attribute: str) -> None:

@@ -37,6 +37,7 @@ from .kernel import JIT, compiled, float_machine, kernel
 from .kernel.stage import check_arguments, plain
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
+from .prerequisites import prepare
 from .sensor.delivery import cut_off_user_sensors
 from .types import (
     BiasType,
@@ -279,6 +280,7 @@ def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
     """Forward dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_forwardSkip."""
     check_arguments("forward_skip", model, data)
     skip, callbacks = Stage(skip), model.callbacks
+    _check_skipped("forward_skip", model, data, skip)
     _remember(data)
     if skip < Stage.POS:
         _forward_position(model, data, skip_sensors)
@@ -288,6 +290,12 @@ def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
         _call("control", callbacks.control, model, data)
     _forward_acceleration(model, data, skip_sensors)
     _report(model, data)
+
+
+def _check_skipped(name: str, model: Model, data: Data, skip: Stage) -> None:
+    """Raise where stages count as done that have not run since the reset."""
+    if skip != Stage.NONE:
+        prepare(f"{name} after {'POS' if skip == Stage.POS else 'VEL'}", model, data)
 
 
 def _forward_position(model: Model, data: Data, skip_sensors: bool = False) -> None:
@@ -405,7 +413,7 @@ def step1(model: Model, data: Data) -> None:
 
 def step2(model: Model, data: Data) -> None:
     """The second half of a step, after the user has set controls and forces; RK4 counts as Euler. MuJoCo's mj_step2."""
-    check_arguments("step2", model, data)
+    prepare("step2", model, data)
     _remember(data)
     _forward_acceleration(model, data)
     _report(model, data)
@@ -441,6 +449,7 @@ def inverse_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
     check_arguments("inverse_skip", model, data)
     _check_inverse(model)
     skip = Stage(skip)
+    _check_skipped("inverse_skip", model, data, skip)
     if skip < Stage.POS:
         pipeline.fwd_position(model, data)
         _sense(model, data, Stage.POS, skip_sensors)

@@ -17,9 +17,9 @@ from ..dynamics.applied import add_wrench
 from ..dynamics.jacobian import axis_at, last_dof
 from ..kernel import function, kernel, stage
 from ..kernel.ops import where, zero
-from ..kernel.stage import check_arguments
 from ..math.spatial import join, scale6
 from ..math.vec3 import dot, get3, get9, mul_mat_t_vec
+from ..prerequisites import prepare
 from .contact_rows import PYRAMIDAL, axis_of, holds, kept, row_count, row_type, touches
 from .make import make_constraint
 
@@ -124,7 +124,7 @@ def _checked_index(name: str, data: Data, contact: int | Contact) -> int:
 
 def _set_wrenches(name: str, model: Model, data: Data) -> np.ndarray:
     """Wrenches of all contacts; an error if rows were made after forces were computed, for these belong to other contacts."""
-    check_arguments(name, model, data)
+    prepare(name, model, data)
     order = data._arrays["stage_order"]
     made = order[make_constraint.stage_index]
     if made > max(order[solved.stage_index] for solved in FORCE_MAKERS):
@@ -156,6 +156,6 @@ def jac_contact(model: Model, data: Data, contact: int | Contact) -> tuple[np.nd
 
     Rows are the normal and two tangents: `jacp @ qvel` is the velocity with which the surfaces part and slide.
     """
-    check_arguments("jac_contact", model, data)
+    prepare("jac_contact", model, data)
     out = _jac_contact(model, data, index=_checked_index("jac_contact", data, contact)).jacobian
     return out[:3], out[3:]

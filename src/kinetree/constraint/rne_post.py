@@ -21,6 +21,7 @@ from ..kernel import function, kernel, stage
 from ..kernel.stage import check_arguments
 from ..math.spatial import add6, add_scaled6, get6, set6, shift_force
 from ..math.vec3 import get3, sub
+from ..prerequisites import prepare
 from .contact_force import add_contact_forces
 from .equality_force import add_equality_forces
 from .tendon_rows import add_row_pushes
@@ -76,10 +77,12 @@ def _object_acceleration(m, d, a):
 def object_acceleration(model: Model, data: Data, kind: str, key: str | int, local: bool = False) -> np.ndarray:
     """Acceleration [rad/s^2; m/s^2] of an object, gravity included as upward. MuJoCo's mj_objectAcceleration.
 
-    Reads cacc; where it is not up to date with `forward`, `rne_post_constraint` runs first.
+    Reads cacc; where it is not up to date with `forward`, `rne_post_constraint` runs first; where no pass has
+    computed forces yet, that is an error.
     """
     check_arguments("object_acceleration", model, data)
     check_local(local)
     if not data.flg_rnepost:
+        prepare("object_acceleration", model, data)
         rne_post_constraint(model, data)
     return _object_acceleration(model, data, **which_object(model, kind, key), local=local).result

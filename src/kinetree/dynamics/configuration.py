@@ -123,6 +123,7 @@ def _differentiate_pos(m, d, a):
 def integrate_pos(model: Model, qpos: Any, qvel: Any, dt: float) -> np.ndarray:
     """The configuration reached from qpos along qvel in a time dt [s]. MuJoCo's mj_integratePos, returned."""
     check_arguments("integrate_pos", model, None, without_data=True)
+    qpos = checked(qpos, (model.nq,), "float64", "integrate_pos: qpos", fill=False)
     return _integrate_pos(model, None, qpos=qpos, qvel=qvel, dt=checked(dt, (), "float64", "integrate_pos: dt")).qpos
 
 
@@ -132,4 +133,6 @@ def differentiate_pos(model: Model, dt: float, qpos1: Any, qpos2: Any) -> np.nda
     duration = float(checked(dt, (), "float64", "differentiate_pos: dt"))
     if duration == 0.0:
         raise ValueError("differentiate_pos: dt must not be zero")
+    given = {"qpos1": qpos1, "qpos2": qpos2}
+    qpos1, qpos2 = (checked(v, (model.nq,), "float64", f"differentiate_pos: {n}", fill=False) for n, v in given.items())
     return _differentiate_pos(model, None, qpos1=qpos1, qpos2=qpos2).qvel / duration

@@ -1,6 +1,7 @@
 """The joint-space inertia from Python (dense, times a vector, its inverse times a vector), and the two recursions.
 
-MuJoCo: mj_fullM, mj_mulM, mj_solveM, mj_rne. Reads: M and its factors from the position stage.
+MuJoCo: mj_fullM, mj_mulM, mj_solveM, mj_rne. Reads: M and its factors from the position stage, which runs if
+it never did (see `prerequisites`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel import function
-from ..kernel.stage import check_arguments
 from ..layout import checked
+from ..prerequisites import prepare
 from .aba import aba as aba_stage
 from .aba import check_aba
 from .factor import multiply, solve_in_place
@@ -34,7 +35,7 @@ def _solve_m(m, d, a):
 
 def full_m(model: Model, data: Data) -> np.ndarray:
     """The joint-space inertia as a dense (nv, nv) matrix. MuJoCo's mj_fullM."""
-    check_arguments("full_m", model, data)
+    prepare("full_m", model, data)
     return full_rows(model, data.M)
 
 
@@ -48,11 +49,13 @@ def full_rows(model: Any, entries: np.ndarray) -> np.ndarray:
 
 def mul_m(model: Model, data: Data, vector: Any) -> np.ndarray:
     """M times a vector. MuJoCo's mj_mulM, returned."""
+    prepare("mul_m", model, data)
     return _mul_m(model, data, x=vector).y
 
 
 def solve_m(model: Model, data: Data, vector: Any) -> np.ndarray:
     """The solution of M x = vector, with the factors of `factor_m`. MuJoCo's mj_solveM, returned."""
+    prepare("solve_m", model, data)
     return _solve_m(model, data, x=vector).x
 
 
@@ -61,6 +64,7 @@ def rne(model: Model, data: Data, acceleration: bool = False) -> np.ndarray:
 
     The result is also left in data.qfrc_inverse (with acceleration) or data.qfrc_bias (without; no tendon bias).
     """
+    prepare("rne", model, data)
     if acceleration:
         rne_inverse(model, data)
         return data.qfrc_inverse.copy()
@@ -72,14 +76,10 @@ def aba(model: Model, data: Data, force: Any = None) -> np.ndarray:
     """Accelerations under joint forces in linear time, without M: the articulated-body algorithm, returned.
 
     force: joint forces besides gravity and velocity effects; by default all smooth forces, as `forward` left them.
-    Reads the position and velocity stages. Refuses tendon armature, which couples joints that no body connects.
+    Reads the position and velocity stages, and by default the forces of `forward`, which then must have run.
+    Refuses tendon armature, which couples joints that no body connects.
     """
-    try:
-        fits = model._as_model[0] is data._as_data[0]
-    except AttributeError:
-        fits = False
-    if not fits:
-        check_arguments("aba", model, data)
+    prepare("aba" if force is not None else "aba without force", model, data)
     if model.sizes["ntendon"]:
         check_aba(model)
     arrays = data._arrays

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel import function, kernel
-from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..math.quaternion import get4, mul_quat, to_matrix
 from ..math.spatial import cross_motion, get6, get10, mul_inertia, shift_force, shift_motion
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, sub
+from ..prerequisites import prepare
 from ..types import JointType
 
 if TYPE_CHECKING:
@@ -146,40 +146,41 @@ def _local_to_global(m, d, a):
 
 def jac(model: Model, data: Data, point: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Translation and rotation Jacobians of a world point that moves with a body. MuJoCo's mj_jac."""
-    check_arguments("jac", model, data)
-    out = _jac(model, data, point=checked(point, (3,), "float64", "jac: point"), body=model.id("body", body))
+    prepare("jac", model, data)
+    point = checked(point, (3,), "float64", "jac: point", fill=False)
+    out = _jac(model, data, point=point, body=model.id("body", body))
     return out.jacp, out.jacr
 
 
 def jac_body(model: Model, data: Data, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a body's origin. MuJoCo's mj_jacBody."""
-    check_arguments("jac_body", model, data)
+    prepare("jac_body", model, data)
     return jac(model, data, data.xpos[model.id("body", body)], body)
 
 
 def jac_body_com(model: Model, data: Data, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a body's centre of mass. MuJoCo's mj_jacBodyCom."""
-    check_arguments("jac_body_com", model, data)
+    prepare("jac_body_com", model, data)
     return jac(model, data, data.xipos[model.id("body", body)], body)
 
 
 def jac_site(model: Model, data: Data, site: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a site. MuJoCo's mj_jacSite."""
-    check_arguments("jac_site", model, data)
+    prepare("jac_site", model, data)
     i = model.id("site", site)
     return jac(model, data, data.site_xpos[i], int(model.site_bodyid[i]))
 
 
 def jac_geom(model: Model, data: Data, geom: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Jacobians of a geom's centre. MuJoCo's mj_jacGeom."""
-    check_arguments("jac_geom", model, data)
+    prepare("jac_geom", model, data)
     i = model.id("geom", geom)
     return jac(model, data, data.geom_xpos[i], int(model.geom_bodyid[i]))
 
 
 def jac_subtree_com(model: Model, data: Data, body: str | int) -> np.ndarray:
     """Translation Jacobian of a subtree's centre of mass. MuJoCo's mj_jacSubtreeCom."""
-    check_arguments("jac_subtree_com", model, data)
+    prepare("jac_subtree_com", model, data)
     b = model.id("body", body)
     mass = data.subtree_mass[b]
     return _subtree_momentum(model, data, body=b).linear / mass if mass > 0 else np.zeros((3, model.nv))
@@ -187,28 +188,30 @@ def jac_subtree_com(model: Model, data: Data, body: str | int) -> np.ndarray:
 
 def jac_dot(model: Model, data: Data, point: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """Time derivatives of both Jacobians of a point that moves with a body. MuJoCo's mj_jacDot."""
-    check_arguments("jac_dot", model, data)
-    out = _jac_dot(model, data, point=checked(point, (3,), "float64", "jac_dot: point"), body=model.id("body", body))
+    prepare("jac_dot", model, data)
+    point = checked(point, (3,), "float64", "jac_dot: point", fill=False)
+    out = _jac_dot(model, data, point=point, body=model.id("body", body))
     return out.jacp, out.jacr
 
 
 def angmom_mat(model: Model, data: Data, body: str | int) -> np.ndarray:
     """Matrix that turns qvel into the subtree's angular momentum about its centre of mass. MuJoCo's mj_angmomMat."""
-    check_arguments("angmom_mat", model, data)
+    prepare("angmom_mat", model, data)
     return _subtree_momentum(model, data, body=model.id("body", body)).angular
 
 
 def apply_ft(model: Model, data: Data, force: Any, torque: Any, point: Any, body: str | int) -> np.ndarray:
     """Joint forces of a force [N] at a world point of a body and a torque [N m] on it. MuJoCo's mj_applyFT."""
-    check_arguments("apply_ft", model, data)
-    parts = [checked(v, (3,), "float64", f"apply_ft: {n}") for n, v in (("torque", torque), ("force", force))]
-    wrench = np.concatenate([np.broadcast_to(p, 3) for p in parts])
-    point = checked(point, (3,), "float64", "apply_ft: point")
-    return _apply_ft(model, data, point=point, wrench=wrench, body=model.id("body", body)).qfrc
+    prepare("apply_ft", model, data)
+    given = {"torque": torque, "force": force, "point": point}
+    torque, force, point = (checked(v, (3,), "float64", f"apply_ft: {n}", fill=False) for n, v in given.items())
+    return _apply_ft(model, data, point=point, wrench=np.concatenate((torque, force)), body=model.id("body", body)).qfrc
 
 
 def local_to_global(model: Model, data: Data, pos: Any, quat: Any, body: str | int) -> tuple[np.ndarray, np.ndarray]:
     """World position and rotation matrix (9) of a frame fixed in a body. MuJoCo's mj_local2Global."""
-    check_arguments("local_to_global", model, data)
+    prepare("local_to_global", model, data)
+    pos = checked(pos, (3,), "float64", "local_to_global: pos", fill=False)
+    quat = checked(quat, (4,), "float64", "local_to_global: quat", fill=False)
     out = _local_to_global(model, data, pos=pos, quat=quat, body=model.id("body", body))
     return out.xpos, out.xmat

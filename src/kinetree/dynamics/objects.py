@@ -12,10 +12,10 @@ import numpy as np
 
 from ..kernel import function, kernel
 from ..kernel.dispatch import dispatch
-from ..kernel.stage import check_arguments
 from ..math.quaternion import get4, mul_quat
 from ..math.spatial import angular, get6, join, linear, shift_motion
 from ..math.vec3 import add, cross, get3, get9, mul_mat_t_vec, sub
+from ..prerequisites import prepare
 from ..types import ObjType
 
 if TYPE_CHECKING:
@@ -118,6 +118,6 @@ def object_velocity(model: Model, data: Data, kind: str, key: str | int, local: 
 
     kind: "body" (its inertial frame), "xbody" (its own frame), "geom", "site" or "camera".
     """
-    check_arguments("object_velocity", model, data)
     check_local(local)
+    prepare("object_velocity", model, data)
     return _object_velocity(model, data, **which_object(model, kind, key), local=local).result

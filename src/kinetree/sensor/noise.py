@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.stage import check_arguments
+from ..prerequisites import prepare
 from ..types import DataType, RayDataField, SensorType
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ def add_sensor_noise(model: Model, data: Data, rng: np.random.Generator) -> None
     check_arguments("add_sensor_noise", model, data)
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"add_sensor_noise: rng must be a numpy.random.Generator, got {type(rng).__name__}")
-    for i in np.flatnonzero(model.sensor_noise > 0.0):
+    noisy = np.flatnonzero(model.sensor_noise > 0.0)
+    if noisy.size:
+        prepare("add_sensor_noise", model, data)
+    for i in noisy:
         first = model.sensor_adr[i]
         values = data.sensordata[first : first + model.sensor_dim[i]]
         if model.sensor_type[i] == SensorType.RANGEFINDER:
