@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import mujoco
 import numpy as np
 import pytest
@@ -167,3 +169,24 @@ def test_rods_can_be_regularised():
     pole = kt.MassAggregator({"all": MP.rod(1, 2)}, body="drone")
     pole.apply(model, regularise=1e-3)
     assert model.body_inertia[3].tolist() == pytest.approx([1 / 3, 1 / 3, 1e-3])
+
+
+def test_fuel_burnt_beyond_empty_is_said_once_by_name_and_time():
+    plane = kt.MassAggregator(
+        {"structure": MP.solid_box(900, 8, 10, 1), "fuel": lambda t: MP.point_mass(600 * fill(t), (0.8, 0, 0))}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plane.total(19.0).mass == pytest.approx(930) and plane.total(20.0).mass == 900
+        plane.total(np.nextafter(20.0, 21.0))  # rounding is no fuel
+    with pytest.warns(kt.SimulationWarning, match=r"component 'fuel' has a negative mass, -150 kg, at t = 25") as caught:
+        assert plane.total(25.0).mass == pytest.approx(750)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plane.total(26.0)
+        plane["hole"] = -MP.point_mass(1, (0, 0, 0))  # a constant may be one
+        plane.total(1.0)
+    plane["fuel"] = plane["fuel"]
+    with pytest.warns(kt.SimulationWarning, match="-300 kg, at t = 30"):
+        plane.total(np.array([0.0, 30.0, 22.0]))

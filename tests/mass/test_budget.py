@@ -363,3 +363,35 @@ def test_quantities():
         with pytest.raises(ValueError):
             quantity(wrong, (1, 0))
     assert all(quantity(f"1 {name}", dimension) == factor for name, (factor, dimension) in UNITS.items())
+
+
+SUMS = ("Total", "TOTAL", "total:", "Sum", "Subtotal", "Sub-total", "Grand Total", "Total mass", "wing subtotal", "Sum of all")
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_row_that_adds_up_others_is_refused(tmp_path, name):
+    path = tmp_path / "parts.csv"
+    path.write_text(f"name,mass,x\nwing,2,0\ntail,1,1\n{name},3,0.33\n")
+    with pytest.raises(BudgetError, match=f"parts.csv:4: column 'name': '{name}' looks like a sum of other rows"):
+        kt.load_budget(path)
+
+
+def test_names_that_only_sound_like_sums_stay(tmp_path):
+    path = tmp_path / "parts.csv"
+    path.write_text("name,mass,x\nsump,2,0\nsummit mast,1,1\ntotaliser,1,1\n")
+    assert kt.load_budget(path).total.mass == 4
+
+
+@pytest.mark.parametrize(
+    "moments, words",
+    [("1,1,3", "triangle inequality"), ("0,0,0.5", "triangle inequality"), ("1,1,1,2", "principal moment I1 is negative")],
+)
+@pytest.mark.filterwarnings("ignore:.*the total cannot exist")
+def test_an_inertia_that_cannot_exist_is_said_by_name_at_load(tmp_path, moments, words):
+    path = tmp_path / "parts.csv"
+    columns = ",".join(("Ixx", "Iyy", "Izz", "Ixy")[: moments.count(",") + 1])
+    path.write_text(f"name,mass,{columns}\nbattery,2,{moments}\n")
+    with pytest.warns(UserWarning, match=f"parts.csv: 'battery' cannot exist: {words}") as caught:
+        budget = kt.load_budget(path)
+    assert caught[0].filename == __file__
+    assert [line.split(" cannot")[0] for line in budget.problems()] == ["'battery'", "the total"]

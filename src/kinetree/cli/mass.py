@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 from typer import BadParameter
 
-from ..mass import Budget, BudgetError, MassProperties, load_budget
+from ..mass import Budget, BudgetError, MassProperties
+from ..mass.budget import read_budget
 from .common import complain, output
 
 ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -41,12 +42,12 @@ def mass(
     if regularise is not None and not 0 < regularise < math.inf:
         raise BadParameter(f"--regularise must be a positive moment in kg·m², got {regularise}")
     try:
-        budget = load_budget(file)
+        budget = read_budget(file)
     except BudgetError as error:
         for problem in error.problems:
             complain(str(problem))
         return 1
-    for line in warnings_of(budget):
+    for line in budget.problems():
         complain(f"warning: {line}")
     try:
         window = plot and not _draw(budget, file, picture)  # first, so that nothing is printed if it cannot be written
@@ -63,14 +64,6 @@ def mass(
 
 class _Failure(Exception):
     """Why the result cannot be written so."""
-
-
-def warnings_of(budget: Budget) -> list[str]:
-    """What cannot exist, by component; of a hole, the body that would fill it is looked at."""
-    bodies = {name: -c if name in budget.holes else c for name, c in budget.components.items()}
-    out = [f"{name!r} cannot exist: {'; '.join(body.problems())}" for name, body in bodies.items() if body.problems()]
-    problems = budget.total.problems()
-    return [*out, f"the total cannot exist: {'; '.join(problems)}"] if problems else out
 
 
 def as_json(budget: Budget, about: Point) -> dict[str, object]:

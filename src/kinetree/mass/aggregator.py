@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from ..errors import UnknownNameError, nearest
+import numpy as np
+
+from ..errors import SimulationWarning, UnknownNameError, nearest
 from ..io.simple import without_simple
 from ..model import Model
+from ..stepping import _user_level
 from .body import set_body_mass_properties, write_body
 from .properties import MassProperties, aggregate
+from .scalars import are_numbers
 from .value import Value
 
+ROUNDING = 1e-9  # kg: what may be missing of nothing
 Component = MassProperties | Callable[[Any], MassProperties]
 
 
@@ -23,7 +29,7 @@ class MassAggregator(MutableMapping[str, Component]):
         aircraft.apply(model, data.time)      # between steps of a simulation
 
     A dictionary in all else: `aircraft["pilot"] = pilot` puts one in or exchanges it, `del aircraft["pilot"]` takes it
-    out.
+    out. A function that gives a negative mass, of fuel burnt beyond the last drop, is warned of.
 
     Mass that leaves takes its momentum along and pushes nothing: no thrust from the flow of mass is added. Apply such a
     force yourself, with `data.xfrc_applied`.
@@ -35,6 +41,7 @@ class MassAggregator(MutableMapping[str, Component]):
             raise TypeError(f'MassAggregator takes components by name, {{"engine": engine, ...}}, not {kind}')
         self.body = body
         self._components: dict[str, Component] = {}
+        self._told: set[str] = set()  # components that were said to be empty
         for name, component in (components or {}).items():
             self.add(name, component)
 
@@ -51,6 +58,7 @@ class MassAggregator(MutableMapping[str, Component]):
             kind = type(component).__name__
             raise TypeError(f"component {name!r}: expected mass properties or a function of time, got {kind}")
         self._components[name] = component
+        self._told.discard(name)
 
     def __getitem__(self, name: str) -> Component:
         if name not in self._components:
@@ -81,8 +89,23 @@ class MassAggregator(MutableMapping[str, Component]):
                 raise
             if not isinstance(value, MassProperties):
                 raise TypeError(f"component {name!r} gave {type(value).__name__} at t = {t}, not mass properties")
+            if not isinstance(component, MassProperties):
+                self._check_left(name, value, t)
             out[name] = value
         return out
+
+    def _check_left(self, name: str, value: MassProperties, t: Any) -> None:
+        """Warn, once for a component, if its function goes on after nothing is left: a constant may be a hole."""
+        masses = value.mass
+        if name in self._told or not are_numbers(masses) or not np.any(np.less(masses, -ROUNDING)):
+            return
+        self._told.add(name)
+        least, when = float(np.min(masses)), np.broadcast_to(t, np.shape(masses)).flat[int(np.argmin(masses))]
+        text = (
+            f"component {name!r} has a negative mass, {least:g} kg, at t = {float(when):g}: nothing is left of it, and what its "
+            "function takes beyond that is taken off the other components"
+        )
+        warnings.warn(text, SimulationWarning, stacklevel=_user_level())
 
     def total(self, t: Any = 0.0) -> MassProperties:
         """All components as one body at a time [s]; symbols and batches of times go through if the components take them."""

@@ -6,6 +6,8 @@ A row is a point mass (mass, x, y, z), a body with moments (Ixx, Iyy, Izz and po
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +50,7 @@ DIMENSIONS: dict[str, Dimension] = {
 COLUMNS = ("name", "shape", "axis", "hole", "file", "scale", "density", "note", *DIMENSIONS)
 # What turns the z axis of a shape to x and to y, keeping right hands right.
 AXES = {"z": np.eye(3), "x": np.eye(3)[[2, 0, 1]], "y": np.eye(3)[[1, 2, 0]]}
+SUM = re.compile(r"\b(grand\W*|sub\W*)?(totals?|sums?)\b", re.IGNORECASE)  # in the name of a row that adds up others
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -64,12 +67,27 @@ class Budget:
         """All components as one body."""
         return aggregate(self.components.values())
 
+    def problems(self) -> list[str]:
+        """What cannot exist, by component, and the total; of a hole, the body that would fill it is looked at."""
+        bodies = {repr(name): -c if name in self.holes else c for name, c in self.components.items()}
+        found = {name: body.problems() for name, body in {**bodies, "the total": self.total}.items()}
+        return [f"{name} cannot exist: {'; '.join(wrong)}" for name, wrong in found.items() if wrong]
+
 
 def load_budget(path: str | Path) -> Budget:
     """The components of a table in TOML or CSV.
 
-    Raises BudgetError, a ValueError that lists every broken row with file, line and column.
+    Raises BudgetError, a ValueError that lists every broken row with file, line and column. Rows that would be counted twice,
+    such as a "Total", are broken. Warns of every component that cannot exist, and of a total that cannot: see `problems`.
     """
+    out = read_budget(path)
+    for problem in out.problems():
+        warnings.warn(f"{path}: {problem}", stacklevel=2)
+    return out
+
+
+def read_budget(path: str | Path) -> Budget:
+    """The same without a word about what cannot exist."""
     table = read(Path(path), COLUMNS)
     problems = [*table.problems, *_wrong_units(path, table)]
     components: dict[str, MassProperties] = {}
@@ -124,6 +142,10 @@ class _Reader:
         name, hole = self.text("name") or "", self.flag("hole")
         if not name:
             self.missing("name", "missing name")
+        elif SUM.search(name):
+            self.complain(
+                "name", f"{name!r} looks like a sum of other rows, which would count twice: leave it out, or rename it"
+            )
         return name, self.shaped() if self.row.has("shape") or self.row.has("file") else self.plain(), hole
 
     # cells
