@@ -26,6 +26,7 @@ from ..model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from ..named import KINDS
 from .binary import wild_address
 from .features import unsupported
+from .urdf import warn_if_nothing_moves
 from .validate import validate
 from .validate.table import finite
 
@@ -46,7 +47,7 @@ def load(source: Any, assets: Mapping[str, bytes] | None = None) -> Model:
     source: a path to MJCF, URDF or MJB, an XML string, a `mujoco.MjModel`, a `mujoco.MjSpec`, or the name of a bundled
     model (`kt.models.names()`). assets: files that an XML string refers to, by name.
     Raises ModelError for a missing, malformed or damaged model and UnsupportedFeatureError, naming every feature, for one
-    that needs what kinetree lacks.
+    that needs what kinetree lacks. Warns of a URDF in which nothing moves: its root link is fixed to the world.
     """
     if not mujoco.__version__.startswith(SUPPORTED_MUJOCO + "."):
         raise ModelError(
@@ -73,7 +74,9 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, mujoco.MjSpec):
         return _guarded(lambda: _compile_spec(source), "MjSpec"), "MjSpec"
     if _is_xml(source):
-        return _guarded(lambda: mujoco.MjModel.from_xml_string(source, dict(assets or {})), "XML string"), "XML string"
+        mj = _guarded(lambda: mujoco.MjModel.from_xml_string(source, dict(assets or {})), "XML string")
+        warn_if_nothing_moves(mj, source, "XML string")
+        return mj, "XML string"
     if isinstance(source, str) and source in models.names():
         return _read(models.path(source))
     if isinstance(source, (str, os.PathLike)) and isinstance(os.fspath(source), str):
@@ -126,7 +129,9 @@ def _read(path: Path) -> tuple[mujoco.MjModel, str]:
     if suffix not in SUFFIXES:
         raise ModelError(f"{text}: kinetree reads {', '.join(SUFFIXES)}, not {suffix or 'a file without suffix'}")
     if suffix != ".mjb":
-        return _guarded(lambda: mujoco.MjModel.from_xml_path(text), text), text
+        mj = _guarded(lambda: mujoco.MjModel.from_xml_path(text), text)
+        warn_if_nothing_moves(mj, path, text)
+        return mj, text
     wild = wild_address(path.read_bytes())
     if wild:
         raise ModelError(f"{text}: {wild}")
