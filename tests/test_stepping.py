@@ -260,7 +260,7 @@ def test_every_way_of_stepping_warns_of_bad_controls_again_after_a_reset(how):
             kt.step2(model, data)
 
     for _ in range(2):
-        with pytest.warns(kt.SimulationWarning, match=r"ctrl\[2\].*zero"):
+        with pytest.warns(kt.SimulationWarning, match=rf"ctrl\[2\] \(actuator '{model.name('actuator', 2)}'\).*zero"):
             go()
         data.reset()
         data.ctrl[2] = np.nan
@@ -269,6 +269,21 @@ def test_every_way_of_stepping_warns_of_bad_controls_again_after_a_reset(how):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kt.step(model, copied)
+
+
+def test_a_bad_control_is_told_with_the_actuator_that_takes_it():
+    """Actuators may take several controls; the first that is bad is named."""
+    xml = """<mujoco><worldbody><body><joint name="arm"/><geom size=".1"/><body pos=".3 0 0"><joint name="neck" type="ball"/>
+    <geom size=".1"/></body></body></worldbody><actuator><motor name="shoulder" joint="arm"/>
+    <orientation name="head" joint="neck" kp="2"/><motor joint="arm"/></actuator></mujoco>"""
+    model = kt.load(xml)
+    owners = ["'shoulder'", "'head'", "'head'", "'head'", "2"]
+    assert model.nu == len(owners)
+    for i, owner in enumerate(owners):
+        data = kt.Data(model)
+        data.ctrl[i:] = np.nan
+        with pytest.warns(kt.SimulationWarning, match=rf"ctrl\[{i}\] \(actuator {owner}\) is not a number"):
+            kt.step(model, data)
 
 
 def test_a_bad_wrench_is_not_passed_over():

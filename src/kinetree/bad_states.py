@@ -117,7 +117,9 @@ def message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
     """A warning in words: which entry of what, and when."""
     index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
     if what == WarningType.BADCTRL:
-        return f"ctrl[{index}] is not a number, infinite or huge {time}: all controls count as zero"
+        owner = int(np.flatnonzero(index < model.actuator_ctrladr + model.actuator_ctrlnum)[0])
+        name = model.name("actuator", owner) or owner
+        return f"ctrl[{index}] (actuator {name!r}) is not a number, infinite or huge {time}: all controls count as zero"
     if what == WarningType.INERTIA:
         body = int(model.dof_bodyid[index])
         name = model.name("body", body) or body

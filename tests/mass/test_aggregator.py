@@ -179,7 +179,9 @@ def test_fuel_burnt_beyond_empty_is_said_once_by_name_and_time():
         warnings.simplefilter("error")
         assert plane.total(19.0).mass == pytest.approx(930) and plane.total(20.0).mass == 900
         plane.total(np.nextafter(20.0, 21.0))  # rounding is no fuel
-    with pytest.warns(kt.SimulationWarning, match=r"component 'fuel' has a negative mass, -150 kg, at t = 25") as caught:
+    with pytest.warns(
+        kt.SimulationWarning, match=r"component 'fuel' has a negative mass, -150 kg, at t = 25"
+    ) as caught:
         assert plane.total(25.0).mass == pytest.approx(750)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

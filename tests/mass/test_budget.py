@@ -365,7 +365,18 @@ def test_quantities():
     assert all(quantity(f"1 {name}", dimension) == factor for name, (factor, dimension) in UNITS.items())
 
 
-SUMS = ("Total", "TOTAL", "total:", "Sum", "Subtotal", "Sub-total", "Grand Total", "Total mass", "wing subtotal", "Sum of all")
+SUMS = (
+    "Total",
+    "TOTAL",
+    "total:",
+    "Sum",
+    "Subtotal",
+    "Sub-total",
+    "Grand Total",
+    "Total mass",
+    "wing subtotal",
+    "Sum of all",
+)
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -384,7 +395,11 @@ def test_names_that_only_sound_like_sums_stay(tmp_path):
 
 @pytest.mark.parametrize(
     "moments, words",
-    [("1,1,3", "triangle inequality"), ("0,0,0.5", "triangle inequality"), ("1,1,1,2", "principal moment I1 is negative")],
+    [
+        ("1,1,3", "triangle inequality"),
+        ("0,0,0.5", "triangle inequality"),
+        ("1,1,1,2", "principal moment I1 is negative"),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:.*the total cannot exist")
 def test_an_inertia_that_cannot_exist_is_said_by_name_at_load(tmp_path, moments, words):

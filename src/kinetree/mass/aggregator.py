@@ -100,10 +100,10 @@ class MassAggregator(MutableMapping[str, Component]):
         if name in self._told or not are_numbers(masses) or not np.any(np.less(masses, -ROUNDING)):
             return
         self._told.add(name)
-        least, when = float(np.min(masses)), np.broadcast_to(t, np.shape(masses)).flat[int(np.argmin(masses))]
+        when = np.ravel(t)[np.argmin(masses)] if np.shape(t) == np.shape(masses) else t
         text = (
-            f"component {name!r} has a negative mass, {least:g} kg, at t = {float(when):g}: nothing is left of it, and what its "
-            "function takes beyond that is taken off the other components"
+            f"component {name!r} has a negative mass, {np.min(masses):g} kg, at t = {when}: nothing is left of it, and what "
+            "its function takes beyond that is taken off the other components"
         )
         warnings.warn(text, SimulationWarning, stacklevel=_user_level())
 
