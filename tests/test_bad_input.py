@@ -101,7 +101,7 @@ def test_one_number_fills_lists_of_numbers_alone(tmp_path):
     world, seen = World(tmp_path), {"list": 0, "vector": 0, "orientation": 0}
     for path, field in fields():
         shape = np.shape(getattr_path(world, path))
-        if not field.writable or np.prod(shape) == 1 or field.dtype == "bool" or field.growing:
+        if not field.in_place or np.prod(shape) == 1 or field.dtype == "bool" or field.growing:
             continue
         turns = shape[-1] in (4, 9) and field.shape_names[-1] in ("4", "9", "nmocap*4") or "nq" in field.dims.split()
         kind = "orientation" if turns or "plastic" in field.dims else "vector"

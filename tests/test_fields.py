@@ -328,7 +328,7 @@ def test_only_values_are_editable():
     """Compiled code follows ids, addresses, counts and types unchecked: of integers only masks and ranks may change."""
     harmless = ("_group", "_contype", "_conaffinity", "_priority")
     integers = [field for field in MODEL_FIELDS.values() if field.dtype in (INT, BYTE)]
-    assert not [field.name for field in integers if field.writable and not field.name.endswith(harmless)]
+    assert not [field.name for field in integers if field.in_place and not field.name.endswith(harmless)]
     assert all(field.writable for field in [*OPTION_FIELDS.values(), *STATISTIC_FIELDS.values()])
     user = {field.name for field in DATA_FIELDS.values() if field.stage == "user"}
     assert all(DATA_FIELDS[name].writable for name in user)

@@ -59,7 +59,7 @@ def test_every_declared_value_equals_mujocos(label):
         if field.dims:
             array = getattr(model, name)
             assert array.dtype == field.dtype and array.shape == field.shape(model.sizes), (label, name)
-            assert array.flags.c_contiguous and array.flags.writeable == field.writable, (label, name)
+            assert array.flags.c_contiguous and array.flags.writeable == field.in_place, (label, name)
 
 
 def test_what_only_rendering_needs_comes_from_mujoco():
@@ -217,3 +217,43 @@ def test_edits_are_carried_over_and_mujoco_simulates_them():
     np.testing.assert_array_equal(*ends)
     ours.body_mass[:] = 1.0
     assert model.body_mass[3] != 1.0, "the MuJoCo model is a copy"
+
+
+# fields of few choices
+
+
+BALL = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+  <body pos="0 0 .09"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("how", ["array", "element", "replace"])
+@pytest.mark.parametrize("condim", [1, 3, 4, 6])
+def test_condim_is_edited_by_assignment(condim, how):
+    """And counts in the next step, as in MuJoCo."""
+    model = kt.load(BALL)
+    if how == "array":
+        model.geom_condim = [condim, 1]
+    elif how == "element":
+        model.geom("ball").condim, model.geom("floor").condim = 1, condim
+    else:
+        model = model.replace(geom_condim=np.array([condim, 1]))
+    mj = mujoco.MjModel.from_xml_string(BALL)
+    mj.geom_condim[:] = condim, 1
+    ours, theirs = kt.Data(model), mujoco.MjData(mj)
+    ours.qvel[:] = theirs.qvel[:] = np.arange(1.0, 7.0)
+    kt.step(model, ours, 20)
+    mujoco.mj_step(mj, theirs, 20)
+    assert ours.nefc == theirs.nefc
+    np.testing.assert_allclose(ours.qpos, theirs.qpos, atol=1e-9)
+
+
+def test_a_condim_that_does_not_exist_is_refused():
+    model = kt.load(BALL)
+    for bad in (2, 5, 7, [3, 0], -1, 1000):
+        with pytest.raises(ValueError, match="1, 3, 4, 6"):
+            model.geom_condim = bad
+    with pytest.raises(ValueError, match="1, 3, 4, 6"):
+        model.geom("ball").condim = 2
+    with pytest.raises(ValueError, match="read-only"):
+        model.geom_condim[0] = 7
+    assert model.geom_condim.tolist() == [3, 3]

@@ -35,6 +35,7 @@ class Field:
     dtype: REAL, INT, FLAG, BYTE or FLOAT32.  unit: SI, "1" when there is none, "mixed" when it depends on the type.
     meaning: one line.  stage: who writes it ("load", "set_const", "user" or a stage of the pipeline).
     editable: whether a user may write it. Integers steer addresses in compiled code, so they default to read-only.
+    choices: values that may be assigned to it; the array itself is read-only, as nothing checks what is written into it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Field:
     meaning: str
     stage: str = "load"
     editable: bool | None = None
+    choices: tuple[int, ...] = ()
 
     @property
     def shape_names(self) -> tuple[str, ...]:
@@ -53,7 +55,14 @@ class Field:
     @property
     def writable(self) -> bool:
         """Whether Python users may assign to it."""
-        return self.dtype in (REAL, FLAG, FLOAT32) if self.editable is None else self.editable
+        if self.editable is None:
+            return self.dtype in (REAL, FLAG, FLOAT32) or bool(self.choices)
+        return self.editable
+
+    @property
+    def in_place(self) -> bool:
+        """Whether they may also write into its array, past any check."""
+        return self.writable and not self.choices
 
     @property
     def scratch(self) -> bool:

@@ -171,7 +171,7 @@ def may_fill(field: Field, number: float) -> bool:
 
 def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
     """Copy a checked value into a field, or into some rows of it; one number only where `may_fill` allows it."""
-    if not field.writable or not target.flags.writeable:
+    if not field.writable or not (target.flags.writeable or field.choices):
         raise AttributeError(f"{where} is read-only: it is set by {field.stage!r}")
     a = checked(value, target.shape, field.dtype, where, infinite=may_be_infinite(field.name))
     if a.ndim == 0 and target.size != 1 and field.dims and not may_fill(field, a.item()):
@@ -179,4 +179,9 @@ def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
             f"{where}: expected shape {target.shape}, got one number ({value!r}); to fill all entries with it, write "
             f"{where}[...] = {value!r}"
         )
+    if field.choices:
+        if not np.isin(a, field.choices).all():
+            raise ValueError(f"{where}: expected {', '.join(map(str, field.choices))}, got {_describe(value, a)}")
+        target = target.view()
+        target.flags.writeable = True
     target[...] = a

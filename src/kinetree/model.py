@@ -170,7 +170,7 @@ class Model(NamedAccess, FieldHolder):
         for name, field in MODEL_FIELDS.items():
             if field.dims:
                 own[name] = own["_arrays"][name].view()
-                own[name].flags.writeable = field.writable
+                own[name].flags.writeable = field.in_place
         return self
 
     # constants of the table

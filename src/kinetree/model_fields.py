@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from .fields import BYTE, FLAG, FLOAT32, INT, REAL, Field, table
 
+CONDIMS = (1, 3, 4, 6)
+
 # Sizes of a model, in MuJoCo's order; the dimensions of all fields below and of `Data` are made of these.
 SIZES: tuple[tuple[str, str], ...] = (
     ("nq", "numbers in qpos"),
@@ -166,7 +168,7 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("geom_type", "ngeom", INT, "1", "shape (GeomType)"),
     Field("geom_contype", "ngeom", INT, "1", "contact type bits", editable=True),
     Field("geom_conaffinity", "ngeom", INT, "1", "bits of the types it collides with", editable=True),
-    Field("geom_condim", "ngeom", INT, "1", "dimensions of its contacts: 1, 3, 4 or 6"),
+    Field("geom_condim", "ngeom", INT, "1", "dimensions of its contacts: 1, 3, 4 or 6", choices=CONDIMS),
     Field("geom_bodyid", "ngeom", INT, "1", "body it is fixed to"),
     Field("geom_dataid", "ngeom", INT, "1", "its mesh or height field, -1 if none"),
     Field("geom_matid", "ngeom", INT, "1", "its material, -1 if none"),
@@ -260,7 +262,7 @@ MODEL_FIELDS: dict[str, Field] = table([
     # materials: colours only
     Field("mat_rgba", "nmat 4", FLOAT32, "1", "colour and opacity; rays pass its geoms if that is 0"),
     # geom pairs listed for collision
-    Field("pair_dim", "npair", INT, "1", "dimensions of the contacts: 1, 3, 4 or 6"),
+    Field("pair_dim", "npair", INT, "1", "dimensions of the contacts: 1, 3, 4 or 6", choices=CONDIMS),
     Field("pair_geom1", "npair", INT, "1", "first geom"),
     Field("pair_geom2", "npair", INT, "1", "second geom"),
     Field("pair_signature", "npair", INT, "1", "both body ids in one integer"),

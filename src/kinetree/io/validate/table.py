@@ -71,12 +71,11 @@ REFERENCES: dict[str, tuple[int, str]] = {
 
 # Types and switches beyond those that `features` names; it refuses unknown joints, shapes, actuators and sensors.
 CHOICES: dict[str, tuple[int, ...]] = {
+    **{name: field.choices for name, field in MODEL_FIELDS.items() if field.choices},
     "body_simple": (0, 1, 2),
     "body_sameframe": tuple(types.SameFrame),
     "geom_sameframe": tuple(types.SameFrame),
     "site_sameframe": tuple(types.SameFrame),
-    "geom_condim": (1, 3, 4, 6),
-    "pair_dim": (1, 3, 4, 6),
     "cam_projection": tuple(types.Projection),
     "tree_sleep_policy": tuple(types.SleepPolicy),
     "wrap_type": tuple(types.WrapType),
