@@ -12,7 +12,7 @@ from ..math.quaternion import mul_quat
 from ..math.spatial import get6, scale6
 from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat_vec, outer, scale9, sub
 from ..types import Constraint, EqType, ObjType
-from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put
+from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put, take_out_trees
 
 EQUALITY, SITE = int(Constraint.EQUALITY), int(ObjType.SITE)
 CONNECT, WELD, JOINT = int(EqType.CONNECT), int(EqType.WELD), int(EqType.JOINT)
@@ -233,6 +233,7 @@ def scalar_equality(m, d, e):
             x, weight = scalar_length(m, d, e, b), weight + scalar_weight(m, e, b)
         wanted, slope = polynomial(m, e, x)
         put_merged(m, d, e, a, b, slope)
+        n = take_out_trees(m, d, n)
         describe(d, EQUALITY, e, 1, n, True, scalar_length(m, d, e, a) - wanted, 0.0, 0.0)
         d.efc_diagA[d.nefc[0]] = weight
         count_unless_empty(m, d, 1, n)

@@ -7,7 +7,7 @@ efc_frictionloss.
 from ..dynamics.sleep_state import DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel
 from ..types import Constraint
-from .rows import count, count_unless_empty, describe, has_room, put
+from .rows import count, count_unless_empty, describe, has_room, put, take_out_trees
 
 DOF, TENDON = int(Constraint.FRICTION_DOF), int(Constraint.FRICTION_TENDON)
 
@@ -36,6 +36,7 @@ def tendon_friction(m, d, t):
     n = m.ten_J_rownnz[t]
     if has_room(d, 1, n):
         put_tendon(m, d, t, 1.0)
+        n = take_out_trees(m, d, n)
         describe(d, TENDON, t, 1, n, True, 0.0, 0.0, m.tendon_frictionloss[t])
         d.efc_diagA[d.nefc[0]] = m.tendon_invweight0[t]
         count_unless_empty(m, d, 1, n)

@@ -8,13 +8,9 @@ efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import any_
-from ..types import Constraint, DisableBit, EqType
-from .rows import is_sparse
+from ..types import DisableBit
 
 NO_ISLANDS = int(DisableBit.ISLAND)
-EQUALITY, EQ_JOINT, EQ_TENDON = int(Constraint.EQUALITY), int(EqType.JOINT), int(EqType.TENDON)
-TENDON_FRICTION, TENDON_LIMIT = int(Constraint.FRICTION_TENDON), int(Constraint.LIMIT_TENDON)
 DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END = 0, 1, 2, 3, 4, 5  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
 NONE = -1
@@ -44,34 +40,17 @@ def unite(d, a, b):
 
 
 @kernel
-def joins_by_value(m, d, r):
-    """Whether a row joins trees only where its entries are not zero: such rows MuJoCo finds in a dense Jacobian."""
-    kind = d.efc_type[r]
-    if kind == EQUALITY:
-        return m.eq_type[d.efc_id[r]] == EQ_JOINT or m.eq_type[d.efc_id[r]] == EQ_TENDON
-    return kind == TENDON_FRICTION or kind == TENDON_LIMIT
-
-
-@kernel
 def unite_trees(m, d, r):
-    """Unite the trees that rows with the same columns, from r on, touch; one of them."""
-    at, n, rows = d.efc_J_rowadr[r], d.efc_J_rownnz[r], d.efc_J_rowsuper[r] + 1
-    lowest, highest = m.dof_treeid[d.efc_J_colind[at]], m.dof_treeid[d.efc_J_colind[at + n - 1]]
-    if lowest == highest:  # columns ascend, and so do their trees
-        unite(d, lowest, lowest)
-        return lowest
-    always, found, end = is_sparse(m) or not joins_by_value(m, d, r), NONE, at + n
-    while at < end:
-        tree, touched = m.dof_treeid[d.efc_J_colind[at]], always
-        while at < end and m.dof_treeid[d.efc_J_colind[at]] == tree:
-            if not touched:
-                for k in range(rows):
-                    touched = touched or any_(d.efc_J[at + k * n] != 0.0)
-            at += 1
-        if touched or (found == NONE and at == end):
-            unite(d, tree if found == NONE else found, tree)
-            found = tree
-    return found
+    """Unite the trees that a row has columns in; the lowest of them."""
+    first, end = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]
+    lowest, highest = m.dof_treeid[d.efc_J_colind[first]], m.dof_treeid[d.efc_J_colind[end - 1]]
+    unite(d, lowest, lowest)
+    if lowest != highest:  # columns ascend, and so do their trees
+        for at in range(first + 1, end):
+            tree = m.dof_treeid[d.efc_J_colind[at]]
+            if tree != m.dof_treeid[d.efc_J_colind[at - 1]]:
+                unite(d, lowest, tree)
+    return lowest
 
 
 @kernel

@@ -11,7 +11,7 @@ from ..math.quaternion import MIN_VALUE, normalize4
 from ..math.vec3 import norm
 from ..types import Constraint, JointType
 from .friction import put_tendon
-from .rows import count, count_unless_empty, describe, has_room, put
+from .rows import count, count_unless_empty, describe, has_room, put, take_out_trees
 
 JOINT, TENDON = int(Constraint.LIMIT_JOINT), int(Constraint.LIMIT_TENDON)
 FREE, BALL = int(JointType.FREE), int(JointType.BALL)
@@ -70,6 +70,7 @@ def tendon_limit(m, d, t, distance, sign):
     if any_(near):
         if has_room(d, 1, n):
             put_tendon(m, d, t, where(near, zero(distance) + sign, 0.0))
+            n = take_out_trees(m, d, n)
             describe(d, TENDON, t, 1, n, near, distance, margin, 0.0)
             d.efc_diagA[d.nefc[0]] = m.tendon_invweight0[t]
             count_unless_empty(m, d, 1, n)

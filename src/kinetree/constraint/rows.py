@@ -75,6 +75,37 @@ def put(d, at, column, value):
 
 
 @kernel
+def has_entry(d, first, end):
+    """Whether an entry of the Jacobian is not zero, in any world."""
+    for at in range(first, end):
+        if any_(d.efc_J[at] != 0.0):
+            return True
+    return False
+
+
+@kernel
+def take_out_trees(m, d, nnz):
+    """Take trees in which all is zero out of the next row, whose entries are written; how many entries are left.
+
+    A row joins the trees that it has columns in, and MuJoCo finds those of a dense Jacobian by its values: a tendon has no
+    arm on a tree that carries a geom which it does not wrap.
+    """
+    if is_sparse(m):
+        return nnz
+    at, to, end = d.nJ[0], d.nJ[0], d.nJ[0] + nnz
+    while at < end:
+        tree, after = m.dof_treeid[d.efc_J_colind[at]], at
+        while after < end and m.dof_treeid[d.efc_J_colind[after]] == tree:
+            after += 1
+        if has_entry(d, at, after):
+            for k in range(at, after):
+                put(d, to, d.efc_J_colind[k], d.efc_J[k])
+                to += 1
+        at = after
+    return to - d.nJ[0]
+
+
+@kernel
 def count(d, rows, nnz):
     """The rows are there, or would be if there were room."""
     d.nefc[0] += rows
@@ -84,12 +115,7 @@ def count(d, rows, nnz):
 @kernel
 def count_unless_empty(m, d, rows, nnz):
     """Count rows that were just described unless MuJoCo leaves them out: all their entries are zero, or there are none."""
-    some = nnz > 0
-    if some and not is_sparse(m):
-        some = False
-        for at in range(d.nJ[0], d.nJ[0] + rows * nnz):
-            some = some or any_(d.efc_J[at] != 0.0)
-    if some:
+    if nnz > 0 and (is_sparse(m) or has_entry(d, d.nJ[0], d.nJ[0] + rows * nnz)):
         count(d, rows, nnz)
     elif d.nefc[0] > 0:
         d.efc_J_rowsuper[d.nefc[0] - 1] = 0  # what follows is another row

@@ -15,10 +15,11 @@ FRICTION, LIMIT = int(Constraint.FRICTION_TENDON), int(Constraint.LIMIT_TENDON)
 @kernel
 def side_of_limit(m, d, row, t):
     """+1 where a row holds a tendon from below its range, -1 from above: its Jacobian is that of the tendon or the opposite."""
-    total = zero(d.time[0])
-    first, start = m.ten_J_rowadr[t], d.efc_J_rowadr[row]
-    for k in range(d.efc_J_rownnz[row]):
-        total += d.efc_J[start + k] * d.ten_J[first + k]
+    total, of_tendon = zero(d.time[0]), m.ten_J_rowadr[t]
+    for at in range(d.efc_J_rowadr[row], d.efc_J_rowadr[row] + d.efc_J_rownnz[row]):
+        while m.ten_J_colind[of_tendon] != d.efc_J_colind[at]:  # the row may lack some of the tendon's trees
+            of_tendon += 1
+        total += d.efc_J[at] * d.ten_J[of_tendon]
     return where(total < 0.0, zero(total) - 1.0, 1.0)
 
 

@@ -100,12 +100,12 @@ def all_covered(m, d):
 
 
 @kernel
-def mark_columns(d, columns, first, n, but):
-    """Mark the columns of a list but one; how many were not marked before."""
+def mark_columns(d, columns, first, n, place):
+    """Mark the columns of a list that come before a place; how many were not marked before."""
     new = 0
     for at in range(first, first + n):
         c = columns[at]
-        if c != but and d.H_mark[c] == 0:
+        if d.H_place[c] < place and d.H_mark[c] == 0:
             d.H_mark[c] = 1
             new += 1
     return new
@@ -114,19 +114,19 @@ def mark_columns(d, columns, first, n, but):
 @kernel
 def collect_row(m, d, i):
     """Mark all columns before dof i: its ancestors, rows that reach up to it, dofs merged into it; how many there are."""
-    n, j = 0, m.dof_parentid[i]
+    n, j, place = 0, m.dof_parentid[i], d.H_place[i]
     while j >= 0:
         d.H_mark[j] = 1
         n += 1
         j = m.dof_parentid[j]
     r = d.H_link[i, FIRST_ROW]
     while r >= 0:
-        n += mark_columns(d, d.efc_J_colind, d.efc_J_rowadr[r], d.efc_J_rownnz[r], i)
+        n += mark_columns(d, d.efc_J_colind, d.efc_J_rowadr[r], d.efc_J_rownnz[r], place)
         r = d.efc_next[r]
     k = d.H_link[i, FIRST_CHILD]
     while k >= 0:
         if d.capacity[MAXH] >= d.H_rowadr[k] + d.H_rownnz[k]:
-            n += mark_columns(d, d.H_colind, d.H_rowadr[k], d.H_rownnz[k] - 1, i)
+            n += mark_columns(d, d.H_colind, d.H_rowadr[k], d.H_rownnz[k] - 1, place)
         k = d.H_link[k, NEXT_CHILD]
     return n
 
@@ -169,7 +169,7 @@ def write_row(d, i, start, n, room):
     if room:
         d.H_colind[at] = i
         d.H_run[at] = run
-    while at > start:  # from the dof down to the lowest that is marked
+    while at > start:  # from the dof down to the lowest that is marked: all are at places before it
         p -= 1
         c = d.H_order[p]
         if d.H_mark[c] != 0:
