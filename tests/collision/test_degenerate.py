@@ -12,9 +12,11 @@ from scipy.spatial import ConvexHull
 
 import kinetree as kt
 from kinetree import geom_distance
-from kinetree.collision.driver import collision
+from kinetree.collision.convex import convex
+from kinetree.collision.driver import PAIRS, collision
 from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
+from kinetree.types import GeomType
 from tests.collision.scenes import OTHER_SIZES, SIZES, both, detect, prism, vertices
 from tests.collision.test_gjk import corners, placed
 
@@ -37,6 +39,7 @@ SQUASHED = {  # what becomes of the vertices of a cube that is edited at run tim
     "inside out": np.array([-1.0, 1.0, 1.0]), "huge": np.full(3, 1e6),
 }  # fmt: skip
 POSES = 40
+AROUND = 2e-4  # m; what 300 steps of EPA leave of a depth that is the same in all directions
 
 
 def model_of(first, second, hulls, sizes=OTHER_SIZES):
@@ -70,6 +73,90 @@ def test_shapes_around_one_centre_touch(pair):
             known = pair == ("capsule", "box") and theirs.ncon == 0
             assert ours.ncon > 0 or known, f"{pair}: no contact at {theirs.qpos.tolist()}"
             assert np.isfinite(ours.contact_pos).all() and np.isfinite(ours.contact_frame).all()
+
+
+def about(axis, angle):
+    """A turn about an axis."""
+    return np.array([math.cos(0.5 * angle), *(math.sin(0.5 * angle) * np.array(axis))])
+
+
+def spun(rng, count):
+    """Orientations of two shapes: square, about an axis or any, the second as the first but spun about their common z axis."""
+    bases = (
+        lambda: np.array([1.0, 0, 0, 0]),
+        lambda: square_quaternion(rng),
+        lambda: about((1, 0, 0), rng.uniform(0, 2 * math.pi)),
+        lambda: about((0, 1, 0), rng.uniform(0, 2 * math.pi)),
+        lambda: random_quaternion(rng),
+    )
+    out = []
+    for k in range(count):
+        first, second = bases[k % 5](), np.zeros(4)
+        mujoco.mju_mulQuat(second, first, about((0, 0, 1), rng.uniform(0, 2 * math.pi) * (k // 5 % 3 > 0)))
+        out.append((first, second))
+    return out
+
+
+def fill_in(pair, size, iterations):
+    """A shape and one `size` times as large; how many steps GJK and EPA may take."""
+    hulls = {name: HULLS[name] for name in pair if name in HULLS}
+    scaled = {name: " ".join(str(size * float(x)) for x in text.split()) for name, text in SIZES.items()}
+    inner = pair[1]
+    if inner in HULLS:
+        inner = f"inner {inner}"
+        hulls[inner] = " ".join(str(size * float(x)) for x in HULLS[pair[1]].split())
+    mj = model_of(pair[0], inner, hulls, scaled)
+    mj.opt.ccd_iterations = iterations
+    return mj
+
+
+def coaxial(pair, iterations, count, visit):
+    """Visit shapes on one axis: equal and nested, in one place or hairs apart along the axis, across or anywhere."""
+    rng = np.random.default_rng(11)
+    for size in (1.0, 0.5, 0.8, 1.7):
+        mj = fill_in(pair, size, iterations)
+        theirs, model, ours = both(mj)
+        for k, (first, second) in enumerate(spun(rng, count)):
+            axis = np.zeros(3)
+            mujoco.mju_rotVecQuat(axis, np.array([0, 0, 1.0]), first)
+            way = (axis, np.array([1.0, 0, 0]), rng.normal(size=3))[k % 3]
+            for shift in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
+                placed(mj, theirs, model, ours, np.concatenate(([0, 0, 0], first, shift * way, second)))
+                mujoco.mj_collision(mj, theirs)
+                collision(model, ours)
+                visit(mj, theirs, model, ours, f"{pair}, {size} times as large, at {theirs.qpos.tolist()}")
+
+
+ITERATED = [
+    pair
+    for pair in itertools.combinations_with_replacement(SOLIDS, 2)
+    if PAIRS[tuple(GeomType.MESH if name in HULLS else GeomType[name.upper()] for name in pair)] is convex
+]
+
+
+@pytest.mark.parametrize("pair", ITERATED, ids=" ".join)
+def test_shapes_on_one_axis_touch(pair):
+    """Also where MuJoCo misses them, as equal cubes."""
+
+    def visit(mj, theirs, model, ours, what):
+        assert ours.ncon > 0, f"{what}: no contact, MuJoCo has {theirs.ncon}"
+        assert geom_distance(model, ours, 0, 1)[0] < -0.01, f"{what}: no depth"
+
+    coaxial(pair, 35, 20, visit)
+
+
+@pytest.mark.parametrize("pair", ITERATED, ids=" ".join)
+def test_shapes_on_one_axis_are_as_deep_as_in_mujoco(pair):
+    """Given the steps that round shapes need, where any direction is as good as another."""
+
+    def visit(mj, theirs, model, ours, what):
+        wanted, got = mujoco.mj_geomDistance(mj, theirs, 0, 1, 1.0, np.zeros(6)), geom_distance(model, ours, 0, 1)[0]
+        assert wanted >= 0.0 or got == pytest.approx(wanted, abs=AROUND), f"{what}: distance"
+        if theirs.ncon:
+            wanted, got = theirs.contact.dist.min(), ours.contact_dist.min()
+            assert got == pytest.approx(wanted, abs=AROUND), f"{what}: contact"
+
+    coaxial(pair, 300, 5, visit)
 
 
 @pytest.mark.parametrize("pair", list(itertools.combinations_with_replacement(("box", *HULLS), 2)), ids=" ".join)

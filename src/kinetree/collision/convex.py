@@ -13,9 +13,9 @@ from ..types import DisableBit
 from .clip import add_neighbours
 from .contact import ANY_TANGENT, FAR, add_contact
 from .epa import NONE, epa
-from .gjk import are_solids, gjk, note_near
+from .gjk import gjk, note_near
 from .hull import keep_simplex
-from .support import CAPSULE, KIND, POINT, SEGMENT, SPHERE, place_shape, position
+from .support import CAPSULE, KIND, POINT, PRISM, SEGMENT, SPHERE, place_shape, position
 
 MULTICCD = int(DisableBit.MULTICCD)
 REACH = 31  # place in narrow_work, behind what the pairs keep there
@@ -69,10 +69,10 @@ def inflate(d, dist, first, second):
 
 @kernel(scalar=True)
 def epa_nudged(m, d):
-    """The triangle of two boxes or meshes, the second of which is moved by a hair; NONE if they do not clearly overlap.
+    """The triangle of two shapes, the second of which is moved by a hair; NONE if they do not clearly overlap.
 
-    Where the origin lies on an edge or triangle between corners of the difference, EPA has nothing to begin with. That is so
-    for two equal shapes in one place, but also where shapes just touch: then nothing clear comes of it.
+    Where the origin lies on an edge or triangle between support points of the difference, EPA has nothing to begin with. That
+    is so for equal shapes in one place, or on one axis, but also where shapes just touch: then nothing clear comes of it.
     """
     x, y, z = position(d, 1)
     face = NONE
@@ -117,7 +117,7 @@ def meet_placed(m, d, margin, cutoff):
     if dist > m.opt_ccd_tolerance or n < 2 or apart:
         return dist + margin, NONE
     face = epa(m, d, n)
-    if face == NONE and are_solids(d):
+    if face == NONE and d.convex_side[0, KIND] != PRISM:  # what a prism misses, its neighbours have
         face = epa_nudged(m, d)
     return (zero(dist) if face == NONE else d.convex_near[0, 0]) + margin, face
 
