@@ -165,7 +165,10 @@ def mesh_corner(m, d, side, v):
 
 @kernel(scalar=True)
 def line_end(m, d, side, k):
-    """An end of a line along a capsule, through its nearest point, or along a cylinder, through the first corner."""
+    """An end of a line along a capsule, through its nearest point, or along a cylinder, from the first corner on.
+
+    Where a line begins decides the order of its contacts.
+    """
     row, at = d.feature[side, ROW], 3 * side
     centre, axis = position(d, side), (d.convex_pose[side, 5], d.convex_pose[side, 8], d.convex_pose[side, 11])
     if d.convex_side[side, KIND] == CAPSULE:
@@ -174,9 +177,11 @@ def line_end(m, d, side, k):
         touching = (d.hull_point[row, at + 3], d.hull_point[row, at + 4], d.hull_point[row, at + 5])
     radius, half = m.geom_size[d.narrow_geom[side], 0], m.geom_size[d.narrow_geom[side], 1]
     out = sub(touching, centre)
-    out = add_scaled(out, axis, -dot(out, axis))
+    height = dot(out, axis)
+    out = add_scaled(out, axis, -height)
     if d.convex_side[side, KIND] == CYLINDER:
         out = scale(unit(out), 1.0 * radius)  # without the margin, which a capsule keeps
+        half = -half if height > 0.0 else half
     return add(add_scaled(centre, axis, half * (2 * k - 1)), out)
 
 
