@@ -1,7 +1,9 @@
-"""Exact line search along the solver's step: the cost is convex and piecewise quadratic or smooth, so Newton finds its minimum.
+"""Line search along the solver's step, on a cost that is convex and piecewise quadratic or smooth.
 
-MuJoCo: PrimalSearch in engine_solver.c. Newton's iteration on the slope, kept inside a bracket once there is one; each world
-stops by itself. Reads: efc_jar, efc_Jv, sol_Ma, sol_Mv, sol_step, qfrc_smooth and what `cost.py` reads.
+MuJoCo: PrimalSearch in engine_solver.c. Newton's iteration on the slope until it is beyond the minimum, then between the last
+two points from both ends and by halves. It ends where the slope is small, or when ls_iterations evaluations are spent: at least
+two, and a round that has begun is finished. Steps are MuJoCo's for any budget, also where it ends on a cost that is higher.
+Each world stops by itself. Reads: efc_jar, efc_Jv, sol_Ma, sol_Mv, sol_step, qfrc_smooth and what `cost.py` reads.
 """
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
@@ -12,7 +14,7 @@ from ..types import Constraint
 from .cost import friction_bound, middle_mass
 
 ELLIPTIC = int(Constraint.CONTACT_ELLIPTIC)
-MOST = 50  # evaluations until the cost is lower at all, even if the model allows less
+LENGTH, COST, SLOPE, BEND = 0, 1, 2, 3  # of a point on the line
 
 
 @kernel
@@ -126,37 +128,133 @@ def along(d, g, a, gauss1, gauss2):
                 c, s, b = along_one_sided(d, i, a)
             cost, slope, bend = cost + c, slope + s, bend + b
             i += n
-    return cost, slope, where(bend > MIN_VALUE, bend, MIN_VALUE)
+    return cost, slope, where(bend > 0.0, bend, MIN_VALUE)
+
+
+@kernel
+def point(d, g, a, gauss1, gauss2):
+    """Step length a, and the change of cost, the slope and the curvature there."""
+    cost, slope, bend = along(d, g, a, gauss1, gauss2)
+    return a, cost, slope, bend
+
+
+@kernel
+def pick(condition, p, q):
+    """Point p where the condition holds, else q."""
+    return (
+        where(condition, p[LENGTH], q[LENGTH]),
+        where(condition, p[COST], q[COST]),
+        where(condition, p[SLOPE], q[SLOPE]),
+        where(condition, p[BEND], q[BEND]),
+    )
+
+
+@kernel
+def newton_length(p):
+    """Where the parabola that fits the cost at a point has its minimum."""
+    return p[LENGTH] - p[SLOPE] / p[BEND]
+
+
+@kernel
+def is_flat(p, least):
+    """Whether the slope at a point is below `least`."""
+    return absolute(p[SLOPE]) < least
+
+
+@kernel
+def flatter(p, q):
+    """Whether q is on the same side of the minimum as p, and its slope is less."""
+    falling = (p[SLOPE] < 0.0) & (q[SLOPE] < 0.0) & (p[SLOPE] < q[SLOPE])
+    return falling | ((p[SLOPE] > 0.0) & (q[SLOPE] > 0.0) & (p[SLOPE] > q[SLOPE]))
+
+
+@kernel
+def tighten(p, first, second, third):
+    """The flattest of an end of the bracket and three points on its side; whether it is another one."""
+    by_first = flatter(p, first)
+    p = pick(by_first, first, p)
+    by_second = flatter(p, second)
+    p = pick(by_second, second, p)
+    by_third = flatter(p, third)
+    return pick(by_third, third, p), by_first | by_second | by_third
+
+
+@kernel
+def lowest_flat(p, q, r, least):
+    """Of three points that with the lowest cost among those that are flat; whether one is."""
+    p_flat, q_flat, r_flat = is_flat(p, least), is_flat(q, least), is_flat(r, least)
+    best = pick(q_flat & (not_(p_flat) | (q[COST] < p[COST])), q, p)
+    best = pick(r_flat & (not_(p_flat | q_flat) | (r[COST] < best[COST])), r, best)
+    return best, p_flat | q_flat | r_flat
+
+
+@kernel
+def approach(m, d, g, gauss1, gauss2, least, going):
+    """Newton's iteration on the slope until it is beyond the minimum: the last two points, evaluations, who has to go on."""
+    before = point(d, g, zero(least), gauss1, gauss2)
+    here = point(d, g, newton_length(before), gauss1, gauss2)
+    count = zero(least) + 2.0
+    going = going & not_(is_flat(here, least) & ((here[LENGTH] == 0.0) | (here[COST] < 0.0)))
+    side = where(here[SLOPE] < 0.0, zero(least) + 1.0, -1.0)
+    moving = going & (here[SLOPE] * side <= -least) & (count < m.opt_ls_iterations)
+    while any_(moving):
+        before = pick(moving, here, before)
+        here = pick(moving, point(d, g, newton_length(here), gauss1, gauss2), here)
+        count = where(moving, count + 1.0, count)
+        going = going & not_(moving & is_flat(here, least) & (here[COST] < 0.0))
+        moving = moving & going & (here[SLOPE] * side <= -least) & (count < m.opt_ls_iterations)
+    return here, before, count, going & (count < m.opt_ls_iterations)
+
+
+@kernel
+def narrow(m, d, g, gauss1, gauss2, least, p, q, count, going):
+    """From a bracket p, q on: Newton's iteration from both ends, and halves. Where it ends; p in worlds that do not go."""
+    out, undecided = p, going
+    next_p = next_q = middle = p
+    move_p, move_q = going, going & not_(going)
+    while any_(going):
+        for which in range(3):  # so that what evaluates a point is there once
+            a, wanted = newton_length(p), move_p
+            if which == 1:
+                a, wanted = newton_length(q), move_q
+            elif which == 2:
+                going = going & (count < m.opt_ls_iterations)
+                a, wanted = 0.5 * (p[LENGTH] + q[LENGTH]), going
+            if any_(wanted):
+                new = point(d, g, a, gauss1, gauss2)
+                count = where(wanted, count + 1.0, count)
+                if which == 0:
+                    next_p = pick(wanted, new, next_p)
+                elif which == 1:
+                    next_q = pick(wanted, new, next_q)
+                else:
+                    middle = pick(wanted, new, middle)
+        best, flat = lowest_flat(next_p, next_q, middle, least)
+        new_p, move_p = tighten(p, next_p, next_q, middle)
+        new_q, move_q = tighten(q, next_p, next_q, middle)
+        done = going & (flat | not_(move_p | move_q))  # else rounding leaves nothing between the ends
+        out = pick(done, pick(flat, best, middle), out)
+        going, undecided = going & not_(done), undecided & not_(done)
+        move_p, move_q = move_p & going, move_q & going
+        p, q = pick(move_p, new_p, p), pick(move_q, new_q, q)
+    o = zero(least)
+    q_low = (q[COST] <= p[COST]) & (q[COST] < 0.0)
+    lower = pick((p[COST] <= q[COST]) & (p[COST] < 0.0), p, pick(q_low, q, (o, o, o, o)))
+    return pick(undecided, lower, out)
 
 
 @kernel
 def search(m, d, g, tolerance, active):
     """Length of a group's step, the decrease of the cost, and the slope that is left for a step of unit length.
 
-    All are zero in worlds that are not active or do not get lower. tolerance: slope at which to stop, for a unit step.
+    All are zero in worlds that are not active. A budget that is spent before there is a bracket may end on a higher cost, and
+    then the decrease is negative. tolerance: slope at which to stop, for a unit step.
     """
     gauss1, gauss2, norm = quadratic_part(m, d, g)
-    _, slope, bend = along(d, g, zero(norm), gauss1, gauss2)
     going = active & (norm >= MIN_VALUE)
-    a = where(going, -slope / bend, 0.0)
-    low = high = best = cost = zero(a)
-    left = absolute(slope)  # the slope at `best`
-    bracketed, uphill = slope != slope, slope > 0.0  # the step leads downhill but for rounding: then the way is back
-    count = 1
-    while any_(going) and (count < m.opt_ls_iterations or (count < MOST and any_(going & not_(cost < 0.0)))):
-        c, slope, bend = along(d, g, a, gauss1, gauss2)
-        count += 1
-        size = absolute(slope)
-        better = going & (c < 0.0) & ((size <= left) | not_(cost < 0.0))
-        best, cost, left = where(better, a, best), where(better, c, cost), where(better, size, left)
-        going = going & not_((size < tolerance * norm) & (c < 0.0))
-        rising = slope > 0.0
-        high = where(going & rising, a, high)
-        low = where(going & not_(rising), a, low)
-        bracketed = bracketed | (going & ((rising & not_(uphill)) | (uphill & not_(rising))))
-        newton = a - slope / bend
-        outside = bracketed & ((newton <= low) | (newton >= high))
-        following = where(outside, 0.5 * (low + high), newton)
-        going = going & (following != a)
-        a = where(going, following, a)
-    return best, -cost, left / where(norm > 0.0, norm, 1.0)
+    least = tolerance * norm
+    here, before, count, unsettled = approach(m, d, g, gauss1, gauss2, least, going)
+    if any_(unsettled):
+        here = narrow(m, d, g, gauss1, gauss2, least, here, before, count, unsettled)
+    slope = absolute(here[SLOPE]) / where(norm > 0.0, norm, 1.0)
+    return where(going, here[LENGTH], 0.0), where(going, -here[COST], 0.0), where(going, slope, 0.0)
