@@ -30,6 +30,7 @@ from .support import BOX, CAPSULE, KIND, MESH
 FACE, POLYGON, OTHER = 0, 3, 6  # columns of clip_corner
 LEVEL = 0.0888  # sine of the angle between an edge and a face that count as parallel: 5 degrees
 MOST = 4  # contacts
+CLEARLY = 1.0 + 1e-12  # how much larger a length or area must be to be chosen: rounding is not to choose between equal ones
 
 
 @kernel(scalar=True)
@@ -97,7 +98,7 @@ def largest_quadrilateral(d, column, n):
         while stuck < 1:
             nb, nc, ne = (b + (turn == 0)) % n, (c + (turn == 1)) % n, (e + (turn == 2)) % n
             x = area(d, column, a, nb, nc, ne)
-            if x > most:
+            if x > CLEARLY * most:
                 most, b, c, e = x, nb, nc, ne
                 best = (a, b, c, e)
                 turn = 1 if turn == 2 else turn  # the last moves once, then the others as far as they can
@@ -156,13 +157,13 @@ def clip_polygon(d, sides, n, normal, direction, margin):
 
 @kernel(scalar=True)
 def farthest(d, column, n):
-    """The two of n points that are farthest from each other."""
+    """The two of n points that are farthest from each other; the first two of equals."""
     first, second = 0, 1
     most = zero(d.clip_corner[0, column])
     for i in range(n):
         for j in range(i + 1, n):
             way = sub(point(d, j, column), point(d, i, column))
-            if dot(way, way) > most:
+            if dot(way, way) > CLEARLY * most:
                 most, first, second = dot(way, way), i, j
     return first, second
 
