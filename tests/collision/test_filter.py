@@ -121,6 +121,26 @@ def test_explicit_pairs_of_bodies_with_several_geoms():
         assert compare(compiled(world, contact, flags), f"pairs among several geoms {flags}") == 27
 
 
+@pytest.mark.parametrize("kinds", ["sphere sphere", "plane sphere", "box box"])
+def test_explicit_pairs_on_the_world(kinds):
+    """The world alone has no contacts; beside any body, even one without geoms, its pairs have them."""
+    geoms = "".join(
+        f'<geom name="{name}" type="{kind}" size=".1 .1 .1" pos="{x} 0 0"/>'
+        for name, kind, x in zip("ab", kinds.split(), (0.0, 0.05), strict=True)
+    )
+    others = {
+        "nothing": ("", 0),
+        "an empty static body": ("<body/>", 1),
+        "a mocap body": ('<body mocap="true"/>', 1),
+        "a body apart": (body("c", "", attributes='pos="9 0 9"'), 1),
+        "a static body": (body("c", "", joint="", attributes='pos="9 0 9"'), 1),
+        "a body that touches them": (body("c", ""), 3),
+    }
+    for what, (inside, least) in others.items():
+        found = compare(compiled(geoms + inside, '<pair geom1="a" geom2="b"/>'), f"{kinds} beside {what}")
+        assert found >= least and (least > 0 or found == 0), (kinds, what)
+
+
 @pytest.mark.parametrize("flag", ["contact", "constraint"])
 def test_disabled(flag):
     world = chain("a") + chain("b")

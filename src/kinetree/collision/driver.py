@@ -140,10 +140,13 @@ def comes_first(m, d, pair, p):
 
 @stage
 def collision(m, d):
-    """Find all contacts, ordered by bodies and then by geoms. MuJoCo's mj_collision."""
+    """Find all contacts, ordered by bodies and then by geoms. MuJoCo's mj_collision.
+
+    The world alone has none, not even those of explicit pairs.
+    """
     d.ncon[0] = 0
     still = m.opt_enableflags & SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
-    if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and not still:
+    if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and m.nbody > 1 and not still:
         find_candidates(m, d)
         body, p, explicit = -1, -1, 0
         while body < m.nbody or explicit < m.npair:
