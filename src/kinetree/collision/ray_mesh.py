@@ -9,13 +9,16 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add_scaled, cross, dot, get3, sub
-from .ray_shapes import INF, nearer, slab
+from .ray_shapes import INF, slab
 
 EDGE = 1e-9
 """Share of a triangle by which it is taken larger, so that no ray slips through the edge between two."""
 
 PAD = 1e-7
 """Share by which a box is taken larger: its triangles have single-precision corners, its walls have not."""
+
+TIE = 1e-12
+"""Share of the way by which two crossings may differ and still be in one place: the sides of a double-sided mesh."""
 
 APPROACH = 1.0 - 1e-6
 """Share of the way to a box that is gone before its triangles are looked at, so that distance costs no digits."""
@@ -70,7 +73,7 @@ def corner(m, mesh, face, k, p):
 
 @kernel(scalar=True)
 def ray_mesh(m, sizes, g, p, v):
-    """The nearest triangle of a mesh."""
+    """The nearest triangle of a mesh; of those in one place the last of the tree, which MuJoCo looks at from its other end."""
     mesh = m.geom_dataid[g]
     root, count = m.mesh_bvhadr[mesh], m.mesh_bvhnum[mesh]
     start, end = interval(m, root, p, v)
@@ -86,7 +89,7 @@ def ray_mesh(m, sizes, g, p, v):
             face = m.bvh_nodeid[root + node]
             corners = corner(m, mesh, face, 0, p), corner(m, mesh, face, 1, p), corner(m, mesh, face, 2, p)
             x, n = ray_triangle(v, corners[0], corners[1], corners[2])
-            if nearer(best, x):
+            if (x >= 0.0) & ((best < 0.0) | (x <= best + TIE * (start + best))):
                 best, normal = x, n
         node += 1
     return where(best < 0.0, best, start + best), normal
