@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from kinetree.conformance.states import copy_state
 from kinetree.solver.solve import fwd_constraint
 from kinetree.types import Constraint, ConstraintState, DisableBit
 from tests.constraint.paired_rows import at_rest, in_state, our_jacobian
@@ -74,9 +75,31 @@ def agree_by_iteration(pair: Pair, tolerance: float, note: str = "") -> None:
     what, (ours, theirs) = f"{pair.model.title} {note}", iterations(pair)
     assert ours == theirs, f"{what} solver_niter: {ours}, {theirs}"
     stat = pair.theirs.solver[: min(theirs, 200)]
-    for name, limit in (("improvement", tolerance), ("gradient", tolerance), ("lineslope", 1e-9)):
+    for name in ("improvement", "gradient"):
         wanted = [getattr(s, name) for s in stat]
-        same(getattr(pair.ours, f"solver_{name}")[: len(wanted)], wanted, limit, f"{what} {name}")
+        same(getattr(pair.ours, f"solver_{name}")[: len(wanted)], wanted, tolerance, f"{what} {name}")
+    wanted = [s.lineslope for s in stat]
+    slopes = pair.ours.solver_lineslope[: len(wanted)]
+    if pair.mj.opt.tolerance > TIGHT:
+        same(slopes, wanted, 1e-9, f"{what} lineslope")
+    else:
+        most = np.maximum(1e-9, steepest_nearby(pair, len(wanted)))
+        assert (slopes <= 1.001 * most).all(), f"{what} lineslope: {slopes} against at most {most}"
+
+
+def steepest_nearby(pair: Pair, count: int) -> np.ndarray:
+    """The steepest slopes at which MuJoCo's own searches end, of 100 starts that only rounding tells apart.
+
+    Where no slope is small enough to stop, ends of the bracket are compared by costs that are equal but for rounding.
+    """
+    mj, rng, out = pair.mj, np.random.default_rng(0), np.zeros(count)
+    for _ in range(100):
+        data = mujoco.MjData(mj)
+        copy_state(pair.theirs, data)
+        data.qvel[:] *= 1.0 + 1e-13 * rng.normal(size=mj.nv)
+        mujoco.mj_forward(mj, data)
+        out = np.maximum(out, [s.lineslope for s in data.solver[:count]])
+    return out
 
 
 def agree_on_states(pair: Pair, note: str = "") -> set[tuple[Constraint, ConstraintState]]:

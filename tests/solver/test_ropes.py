@@ -33,7 +33,9 @@ def ropes(seed: int, kind: str) -> str:
     rng = np.random.default_rng(seed)
     trees, world, extra, tendons, equalities = rng.integers(2, 5), '<site name="s0" pos="-.6 0 0"/>', "", "", ""
     for k in range(1, trees + 1):
-        joint = rng.choice(["<freejoint/>", '<joint axis="0 1 .2"/>', '<joint type="ball"/>', '<joint type="slide" axis=".6 .3 .7"/>'])
+        joint = rng.choice(
+            ["<freejoint/>", '<joint axis="0 1 .2"/>', '<joint type="ball"/>', '<joint type="slide" axis=".6 .3 .7"/>']
+        )
         shape = rng.choice(['type="cylinder" size=".1 .3"', 'type="sphere" size=".12"'])
         world += f"""<body pos="{k} {rng.choice([0.0, 0.05, 2.0])} 0">{joint}<geom name="g{k}" {shape} pos="-.3 0 0"/>
             <geom size=".04"/><site name="s{k}" pos="{rng.normal(scale=0.02)} {rng.normal(scale=0.02)} 0"/></body>"""
