@@ -328,11 +328,15 @@ def test_rows_grow_from_no_room():
         assert np.array_equal(getattr(tight, name), getattr(ample, name)), name
 
 
+@pytest.mark.parametrize("jacobian", [Jacobian.DENSE, Jacobian.SPARSE])
 @pytest.mark.parametrize("room", ["maxefc", "maxJ"])
-def test_rows_that_do_not_fit_are_counted_and_left_out(room):
-    """Compiled code writes nothing beyond its room: one row or one entry too few, and there are no rows but a note."""
+def test_rows_that_do_not_fit_are_counted_and_left_out(room, jacobian):
+    """Compiled code writes nothing beyond its room: one row or one entry too few, and there are no rows but a note.
+
+    In a dense Jacobian trees without entries are taken out of rows: before that they need room too.
+    """
     for source in (EQUALITIES, LIMITS, CONTACTS):
-        pair = at_rest(source)
+        pair = at_rest(source, jacobian=jacobian)
         needed = {"maxefc": pair.ours.nefc, "maxJ": int(pair.ours._arrays["nJ"][0])}[room]
         ours = pair.ours
         ours._make_room({**ours._capacity, "maxefc": 1000, "maxJ": 10000, room: needed - 1})
@@ -340,8 +344,9 @@ def test_rows_that_do_not_fit_are_counted_and_left_out(room):
         record = ours.record()
         interpret(make_constraint, pair.model.record(), record)
         assert record.overflow[0] == 1 and record.nefc[0] == 0, source.stem
-        assert max(record.needed) == needed, f"{source.stem}: {record.needed}"
-        ours._make_room({**ours._capacity, room: needed})
+        found = int(max(record.needed))
+        assert found == needed or (found > needed and jacobian == Jacobian.DENSE), f"{source.stem}: {record.needed}"
+        ours._make_room({**ours._capacity, room: found})
         ours._arrays["overflow"][0] = 0
         put_contacts(ours, pair.theirs)
         interpret(make_constraint, pair.model.record(), ours.record())

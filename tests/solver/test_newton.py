@@ -85,7 +85,7 @@ def test_iteration_limit(limit, cone):
 @pytest.mark.parametrize("limit", [3, 5])
 @pytest.mark.parametrize("name", ["contacts", "limits", "dm_control/suite/humanoid_CMU.xml"])
 def test_short_line_search(name, limit):
-    """Steps that are cut short lead to the same optimum; with one or two evaluations they need not settle (`test_budgets.py`)."""
+    """Steps that are cut short lead to the same optimum; with one or two evaluations they need not settle."""
     pair = solved(scene(name, cone=Cone.ELLIPTIC, ls_iterations=limit))
     assert 0 < pair.ours.solver_niter[0] < 20
     best = solved(scene(name, cone=Cone.ELLIPTIC, tolerance=0.0))

@@ -25,7 +25,8 @@ PASSING = """<mujoco model="a rope that passes"><worldbody><site name="wall" pos
   <body pos="0 {offset} 0"><freejoint/><geom name="post" type="cylinder" size=".1 .3"/></body>
   <body pos="1 .02 0"><freejoint/><geom size=".05"/><site name="end"/></body>
   <body pos="9 0 0"><joint axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></worldbody>
-  <tendon><spatial range="0 .7" limited="true"><site site="wall"/><geom geom="post"/><site site="end"/></spatial></tendon></mujoco>"""
+  <tendon><spatial range="0 .7" limited="true"><site site="wall"/><geom geom="post"/><site site="end"/></spatial>
+  </tendon></mujoco>"""
 
 
 def ropes(seed: int, kind: str) -> str:
