@@ -31,7 +31,7 @@ from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
 from .dynamics.waking import wake, wake_by_contacts, wake_by_equalities, wake_by_tendons
 from .integrator.advance import advance_inputs, advance_state
-from .integrator.derivative import smooth_derivative
+from .integrator.derivative import set_damping, smooth_derivative
 from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
@@ -346,12 +346,21 @@ def inverse(m, d):
     restore_acceleration(m, d)
 
 
+@stage
+def damping(m, d):
+    """Derivative of passive and actuator forces by qvel, its symmetric part: qDeriv, for stable PD.
+
+    Where nothing couples dofs the diagonal alone is written.
+    """
+    set_damping(m, d)
+
+
 FORCE_MAKERS += [fwd_constraint, inv_constraint]
 
 __all__ = [
     "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "box_with_box", "camlight", "capsule_with_box",
     "com_pos", "collision", "com_vel", "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb",
-    "discrete_acceleration", "distance_readings", "energy_after_position", "energy_after_velocity", "energy_pos",
+    "damping", "discrete_acceleration", "distance_readings", "energy_after_position", "energy_after_velocity", "energy_pos",
     "energy_vel", "equality_rows", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "implicit", "implicitfast",
     "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics", "lie_down", "lowest_corners",

@@ -63,7 +63,8 @@ MAKERS: dict[str, Maker] = {
         pipeline.inverse_acceleration, ("com_vel", "passive", "make_m", "reference_constraint"), "kt.inverse"
     ),
     "aba": Maker(pipeline.aba, ("com_vel",), "kt.aba"),
-    "implicit": Maker(pipeline.smooth_derivative, (), "kt.step with an implicit integrator"),
+    "damping": Maker(pipeline.damping, ("fwd_actuation", "passive"), "StablePD.step"),
+    "implicit": Maker(pipeline.smooth_derivative, (), "kt.step with an implicit integrator", unless=("damping",)),
     "compare_fwd_inv": Maker(pipeline.compare_fwd_inv, (), "kt.step with the flag fwdinv, or kt.compare_fwd_inv"),
 }
 # Fields that the user gives to some functions and others compute: one of these stages is enough.

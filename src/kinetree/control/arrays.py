@@ -32,6 +32,7 @@ FIELDS = {
         ("error", "nv", "mixed", "target less predicted configuration"),
         ("force", "nv", "mixed", "Q = kp error - kd qvel"),
         ("diagonal", "nv", "mixed", "what the controller adds to the diagonal of M"),
+        ("damping", "nv", "mixed", "what the damping of the model adds to it, at torque limits too"),
         ("torque", "nv", "mixed", "result: what the controller applies"),
         ("acceleration", "nv", "mixed", "result: the acceleration under it"),
         ("predicted", "nq", "mixed", "scratch: configuration after a step at the present velocity"),
@@ -40,14 +41,15 @@ FIELDS = {
         ("start", "nv", "mixed", "scratch of limits: acceleration from which the next solve sets out"),
         ("start_force", "nv", "mixed", "scratch of limits: torque and constraint force that this acceleration takes"),
         ("end_force", "nv", "mixed", "scratch of limits: those that the last solution takes"),
-        ("inertia", "nv", "mixed", "scratch of constraints: diagonal of M"),
-        ("matrix", "ndense ndense", "mixed", "scratch of the dense solver: M with the diagonal added, then its factor"),
+        ("inertia", "nC", "mixed", "scratch of constraints: M, while the changed one is in its place"),
+        ("matrix", "ndense ndense", "mixed", "scratch of the dense solver: M as changed, then its factor"),
     )
 }
 # Integers, the same in all worlds: who solves, how, how often, and what came of it. model_step: h is that of the model;
-# constrained: constraints count, as they do in a step.
+# constrained: constraints count, as they do in a step; coupled: the damping of the model has entries beside its diagonal.
 CONSTANTS = dict.fromkeys(
-    ("solver", "implicit", "limited", "model_step", "solves", "unsettled", "steps", "unchecked", "constrained"), "int64"
+    ("solver", "implicit", "limited", "model_step", "solves", "unsettled", "steps", "unchecked", "constrained", "coupled"),
+    "int64",
 )
 LAYOUT = Layout("stable_pd", FIELDS, CONSTANTS)
 

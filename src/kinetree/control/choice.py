@@ -9,8 +9,9 @@ CPU).
 
 from __future__ import annotations
 
-from ..dynamics.armature import tendon_armature
-from ..errors import nearest
+from ..dynamics.aba import check_aba
+from ..errors import UnsupportedFeatureError, nearest
+from ..integrator.coupling import armature_couples, couplers, damping_couples
 from ..model import Model
 
 CHOICES = ("auto", "dense", "sparse", "maba")
@@ -26,16 +27,23 @@ def lead_of_maba(model: Model) -> float:
     return ONCE + PER_ENTRY * above.sum() + PER_SQUARE * (above**2).sum() - PER_BODY * model.nbody
 
 
-def has_tendon_armature(model: Model) -> bool:
-    """Whether tendons carry inertia, which couples joints that no body connects: the recursion cannot see that."""
-    if not model.sizes["ntendon"] or not (model.tendon_armature.any() or model.actuator_armature.any()):
-        return False
-    return any(tendon_armature(model, t) != 0.0 for t in range(model.ntendon))
+def is_coupled(model: Model) -> bool:
+    """Whether armature or damping couples dofs beyond what the recursion sees."""
+    m = model.record()
+    return armature_couples(m) or damping_couples(m)
+
+
+def check_maba(model: Model) -> None:
+    """Refuse such a model, naming what couples its dofs."""
+    check_aba(model, "maba")
+    found = couplers(model)
+    if found:
+        raise UnsupportedFeatureError(found, f"maba of {model.title!r}")
 
 
 def choose(model: Model) -> str:
     """maba or sparse."""
-    if has_tendon_armature(model):
+    if is_coupled(model):
         return "sparse"
     return "maba" if lead_of_maba(model) >= 0.0 else "sparse"
 

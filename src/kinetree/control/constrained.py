@@ -1,8 +1,8 @@
-"""Constraints under stable PD: their solve on M with the controller's diagonal added, so that contacts see its inertia.
+"""Constraints under stable PD: their solve on M as changed by controller and damping, so that contacts see that inertia.
 
 MuJoCo has nothing like it: there a controller is a given force to the solver, whatever its gains. The rows themselves, their
 softness among them, are those of the model.
-Reads: the rows, M, aba_diagonal, aba_qacc. Writes: aba_qacc, qacc, qacc_smooth, qfrc_constraint and what the solver writes.
+Reads: the rows, M, qDeriv, aba_diagonal, aba_qacc. Writes: aba_qacc, qacc, qacc_smooth, qfrc_constraint and what the solver writes.
 Scratch: qLD, qLDiagInv, qfrc_smooth (all of the changed inertia), inertia.
 """
 
@@ -13,6 +13,7 @@ from ..kernel import kernel
 from ..kernel.ops import zero
 from ..solver.cost import update_rows
 from ..solver.primal import residuals
+from .solvers import set_changed_inertia
 
 
 @kernel
@@ -23,21 +24,19 @@ def has_rows(d, a):
 
 @kernel
 def change_inertia(m, d, a):
-    """Add the controller's diagonal to M, and factor it; what the diagonal of M was is kept."""
-    for i in range(m.nv):
-        at = m.M_rowadr[i] + m.M_rownnz[i] - 1
-        a.inertia[i] = d.M[at]
-        d.M[at] += d.aba_diagonal[i]
+    """Put M + h D + diag in the place of M, which is kept, and factor it."""
+    set_changed_inertia(m, d, a, d.qLD)
     for at in range(m.nC):
-        d.qLD[at] = d.M[at]
+        a.inertia[at] = d.M[at]
+        d.M[at] = d.qLD[at]
     factor_in_place(m, d.qLD, d.qLDiagInv)
 
 
 @kernel
 def restore_inertia(m, d, a):
     """M as it was."""
-    for i in range(m.nv):
-        d.M[m.M_rowadr[i] + m.M_rownnz[i] - 1] = a.inertia[i]
+    for at in range(m.nC):
+        d.M[at] = a.inertia[at]
 
 
 @kernel

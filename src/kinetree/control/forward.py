@@ -23,15 +23,27 @@ from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, note_positions
 from ..dynamics.sleep_state import SLEEP
 from ..dynamics.waking import count_awake, wake_tree
 from ..integrator.advance import advance_inputs, advance_state
+from ..integrator.coupling import armature_couples, damping_couples
 from ..kernel import kernel
 from ..kernel.ops import any_
+from ..math.sparse_lu import diagonal
 from ..types import EnableBit, SensorType
 from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
 from .solvers import MABA
 
 DOUBTFUL = -1  # the target must be checked first
+COUPLED = -2  # the solver must be chosen anew: maba does not see what couples the dofs of this model
 ENERGY, DIAGEXACT, E_KINETIC = int(EnableBit.ENERGY), int(EnableBit.DIAGEXACT), int(SensorType.E_KINETIC)
+
+
+@kernel
+def model_damping(m, d, a):
+    """What the damping of the model, taken at the end of the step, adds to M: qDeriv, damping, coupled."""
+    pipeline.damping(m, d)
+    a.coupled = 1 if damping_couples(m) else 0
+    for i in range(m.nv):
+        a.damping[i] = -a.h[0] * d.qDeriv[diagonal(m, i)]
 
 
 @kernel
@@ -41,6 +53,7 @@ def respond(m, d, a):
         a.smooth[i] = d.qfrc_passive[i] + d.qfrc_applied[i] + d.qfrc_actuator[i]
     add_applied_wrenches(m, d, a.smooth)
     controller_force(m, d, a)
+    model_damping(m, d, a)
     solve_within_limits(m, d, a)
 
 
@@ -169,10 +182,18 @@ def step_once(m, d, a):
 
 
 @kernel(scalar=True)
-def run_evaluate(m, d, a):
-    """`evaluate`; 1 if there is something to warn of, DOUBTFUL if nothing was done."""
+def obstacle(m, a):
+    """What must be seen to before anything is done: DOUBTFUL, COUPLED, or 0."""
     if is_doubtful(m, a):
         return DOUBTFUL
+    return COUPLED if a.solver == MABA and (armature_couples(m) or damping_couples(m)) else 0
+
+
+@kernel(scalar=True)
+def run_evaluate(m, d, a):
+    """`evaluate`; 1 if there is something to warn of, the obstacle if nothing was done."""
+    if obstacle(m, a) != 0:
+        return obstacle(m, a)
     remember_warnings(d)
     evaluate(m, d, a)
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
@@ -196,13 +217,13 @@ def run_accelerate(m, d, a):
 
 @kernel(scalar=True)
 def run_steps(m, d, a):
-    """Up to a.steps steps; 0 if nothing happened, DOUBTFUL if nothing was done.
+    """Up to a.steps steps; 0 if nothing happened, the obstacle if nothing was done.
 
     d.steps_left says how many steps are missing, negative after a bad forward pass. a.unchecked: the first acceleration may
     be bad, as it is that of a state just reset.
     """
-    if is_doubtful(m, a):
-        return DOUBTFUL
+    if obstacle(m, a) != 0:
+        return obstacle(m, a)
     remember_warnings(d)
     d.steps_left[0] = 0
     for k in range(a.steps):

@@ -2,10 +2,10 @@
 
 The controller applies clamp(Q - diagonal qacc), so the acceleration solves
 
-    M qacc + bias = smooth + clamp(Q - diagonal qacc)
+    (M + h D) qacc + bias = smooth + clamp(Q - diagonal qacc),    D the damping of the model,
 
 and nothing else: clamping afterwards would leave an acceleration that no torque gives. Where the torque is at its limit it is
-held there and adds nothing to the diagonal; the system is then linear, and it is solved again until the set of held dofs agrees
+held there and its gains add nothing to the diagonal, while the damping of the model does; the system is then linear, and it is solved again until the set of held dofs agrees
 with its solution. There is one such set: the equation is the gradient of a convex function of qacc, piecewise quadratic, and
 each solve is a step of Newton's method on it. A step that passes the minimum on its way ends there, and so the steps come to an
 end (Sun 1997, On piecewise quadratic Newton and trust region problems). Three solves are typical.
@@ -46,7 +46,7 @@ def solve_with_held(m, d, a):
     """The acceleration aba_qacc, with torques given where they are held."""
     for i in range(m.nv):
         held = a.held[i] > 0.5
-        d.aba_diagonal[i] = where(held, 0.0, a.diagonal[i])
+        d.aba_diagonal[i] = a.damping[i] + where(held, 0.0, a.diagonal[i])
         d.aba_force[i] = a.smooth[i] + where(held, a.torque[i], a.force[i])
     solve(m, d, a)
     if has_rows(d, a):

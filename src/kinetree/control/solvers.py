@@ -1,10 +1,12 @@
-"""Three ways to solve (M + diag(aba_diagonal)) aba_qacc = aba_force - bias, the one system of stable PD.
+"""Three ways to solve (M + h D + diag) aba_qacc = aba_force - bias, the one system of stable PD.
+
+D is the damping of the model, -qDeriv. Its diagonal is part of aba_diagonal; what it has beside that counts where it couples dofs.
 
 * maba: the articulated-body recursion with the diagonal in it (Yin and Yin 2020), which is `aba`. Linear; M is never formed.
 * sparse: the factor L'DL in the order of the tree, as MuJoCo factors M.
 * dense: Cholesky of the full matrix, cubic: the reference.
 
-Reads: aba_force, aba_diagonal; maba what `aba` reads, the others M and qfrc_bias. Writes: aba_qacc.
+Reads: aba_force, aba_diagonal; maba what `aba` reads, the others M, qDeriv and qfrc_bias. Writes: aba_qacc.
 Scratch: qH, qHDiagInv; matrix.
 """
 
@@ -25,27 +27,37 @@ def set_right_side(m, d):
 
 
 @kernel
-def solve_sparse(m, d):
-    """By L'DL in the sparsity of M."""
+def set_changed_inertia(m, d, a, matrix):
+    """M + h D + diag, in the sparsity of M."""
     for at in range(m.nC):
-        d.qH[at] = d.M[at]
+        matrix[at] = d.M[at]
     for i in range(m.nv):
-        d.qH[m.M_rowadr[i] + m.M_rownnz[i] - 1] += d.aba_diagonal[i]
+        first, last = m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i] - 1
+        if a.coupled != 0:
+            for at in range(first, last):
+                matrix[at] -= a.h[0] * d.qDeriv[m.mapD2M[at]]
+        matrix[last] += d.aba_diagonal[i]
+
+
+@kernel
+def solve_sparse(m, d, a):
+    """By L'DL in the sparsity of M."""
+    set_changed_inertia(m, d, a, d.qH)
     set_right_side(m, d)
     factor_in_place(m, d.qH, d.qHDiagInv)
     solve_in_place(m, d.qH, d.qHDiagInv, d.aba_qacc)
 
 
 @kernel
-def set_dense(m, d, matrix):
-    """The upper triangle of M with the diagonal added."""
+def set_dense(m, d, a, matrix):
+    """The upper triangle of M + h D + diag."""
+    set_changed_inertia(m, d, a, d.qH)
     for i in range(m.nv):
         for k in range(i, m.nv):
             matrix[i, k] = 0.0
     for i in range(m.nv):
         for at in range(m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i]):
-            matrix[m.M_colind[at], i] = d.M[at]
-        matrix[i, i] += d.aba_diagonal[i]
+            matrix[m.M_colind[at], i] = d.qH[at]
 
 
 @kernel
@@ -77,12 +89,12 @@ def solve_dense_factor(matrix, n, x):
 
 
 @kernel
-def solve_dense(m, d, matrix):
+def solve_dense(m, d, a):
     """By Cholesky of the full matrix."""
-    set_dense(m, d, matrix)
+    set_dense(m, d, a, a.matrix)
     set_right_side(m, d)
-    factor_dense(matrix, m.nv)
-    solve_dense_factor(matrix, m.nv, d.aba_qacc)
+    factor_dense(a.matrix, m.nv)
+    solve_dense_factor(a.matrix, m.nv, d.aba_qacc)
 
 
 @kernel
@@ -91,6 +103,6 @@ def solve(m, d, a):
     if a.solver == MABA:
         aba(m, d)
     elif a.solver == SPARSE:
-        solve_sparse(m, d)
+        solve_sparse(m, d, a)
     else:
-        solve_dense(m, d, a.matrix)
+        solve_dense(m, d, a)

@@ -1,7 +1,9 @@
 """`StablePD`: proportional-derivative control that looks one step ahead, so that stiff gains stay stable at large steps.
 
-    (M + h Kd) qacc = Q - bias + passive + applied + actuator,   Q = Kp (target - (qpos + h qvel)) - Kd qvel
-    torque = Q - h Kd qacc                                       with h^2 Kp beside h Kd in mode "implicit"
+    (M + h D + h Kd) qacc = Q - bias + passive + applied + actuator,   Q = Kp (target - (qpos + h qvel)) - Kd qvel
+    torque = Q - h Kd qacc                                             with h^2 Kp beside h Kd in mode "implicit"
+
+D is the damping of the model itself, at the end of the step as in `implicitfast`.
 
 References: Tan, Liu, Turk 2011; Yin and Yin 2020.
 """
@@ -16,7 +18,6 @@ import numpy as np
 from .. import pipeline, stepping
 from ..data import Data
 from ..data_fields import STATE_FIELDS
-from ..dynamics.aba import check_aba
 from ..errors import SimulationWarning
 from ..kernel.stage import check_arguments
 from ..layout import checked
@@ -24,8 +25,8 @@ from ..model import Model
 from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
-from .choice import CHOICES, checked_choice, choose, has_tendon_armature
-from .forward import DOUBTFUL, keep_awake, move_on, run_accelerate, run_evaluate, run_force, run_steps
+from .choice import CHOICES, check_maba, checked_choice, choose, is_coupled
+from .forward import COUPLED, DOUBTFUL, keep_awake, move_on, run_accelerate, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
 
 MODES = ("spd", "implicit")
@@ -147,7 +148,7 @@ class StablePD:
         requested = checked_choice(value, CHOICES, "solver")
         name = choose(self._model) if requested == "auto" else requested
         if name == "maba":
-            check_aba(self._model, "maba")
+            check_maba(self._model)
         if name == "dense" and self._arrays["matrix"].size == 0:
             self._arrays = self._arrays.with_matrix(self._model)
         self._requested, self._arrays["solver"] = requested, SOLVERS.index(name)
@@ -178,15 +179,16 @@ class StablePD:
         return self._arrays["torque"].copy()
 
     def acceleration(self, data: Data, target: Any = None) -> np.ndarray:
-        """The acceleration under that torque and all other smooth forces; data stays as it is."""
+        """The change of velocity over a step, by h, under that torque and all other smooth forces; data stays as it is."""
         self._evaluate("acceleration", data, target)
         return self._arrays["acceleration"].copy()
 
     def step(self, data: Data, target: Any = None, nstep: int = 1) -> np.ndarray:
         """Advance the simulation by some time steps, with a new torque in each; returns the last one.
 
-        Semi-implicit Euler whatever the integrator of the model; joint damping acts at the present velocity. Controls and
-        applied forces count as in `kt.step`, and stay. All steps are one entry into compiled code.
+        Semi-implicit Euler whatever the integrator of the model; damping of the model acts at the velocity after the step, as
+        in `implicitfast`. Controls and applied forces count as in `kt.step`, and stay. All steps are one entry into compiled
+        code.
         """
         self._prepare("step", data, target)
         if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 1 <= nstep < stepping.MAX_STEPS:
@@ -214,8 +216,6 @@ class StablePD:
         """Check the arguments and bring the target to where kernels see it."""
         if not isinstance(data, Data) or data.sizes is not self._model.sizes:
             check_arguments(f"StablePD.{name}", self._model, data)
-        if self.solver == "maba" and has_tendon_armature(self._model):
-            self.solver = self._requested  # edited since: auto takes another, maba is refused
         arrays = self._arrays.arrays
         if target is None:
             arrays["target"][:] = self._target
@@ -225,18 +225,24 @@ class StablePD:
             arrays["target"][:] = gains.target_configuration(self._model, target, self._quats)
         if self._model.callbacks.any:
             self._check_target()
+            if self.solver == "maba" and is_coupled(self._model):
+                self._choose_again()
 
     def _check_target(self) -> None:
         """Refuse a target of bad numbers; quaternions too long or too short to be squared get length one."""
         target = self._arrays.arrays["target"]
         target[:] = gains.target_configuration(self._model, target, self._quats)
 
+    def _choose_again(self) -> None:
+        """The model was edited, and the recursion does not see all of it any more: auto takes sparse, maba is refused."""
+        self.solver = self._requested
+
     def _run(self, kernel: Any, data: Data) -> int:
-        """Run a kernel; when it has doubts about the target, after a closer look, and with more room if that is lacking."""
+        """Run a kernel; when it has doubts about target or solver, after a closer look, and with more room if that is lacking."""
         self._arrays["unsettled"] = 0
         status = run(kernel, self._model, data, self._arrays)
-        if status == DOUBTFUL:
-            self._check_target()
+        while status in (DOUBTFUL, COUPLED):
+            self._check_target() if status == DOUBTFUL else self._choose_again()
             status = run(kernel, self._model, data, self._arrays)
         while status == stepping.LACKS_ROOM:
             left = stepping._make_room(self._model, data)

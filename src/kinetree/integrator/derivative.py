@@ -11,6 +11,7 @@ from ..kernel import kernel, stage
 from ..kernel.ops import maximum, needs
 from ..math.sparse_lu import add_outer_product, diagonal
 from ..types import DisableBit, Integrator
+from .coupling import damping_couples
 from .derivative_actuator import add_actuator_derivative
 from .derivative_fluid import add_fluid_derivative
 from .derivative_rne import add_bias_derivative, composite_rates
@@ -33,16 +34,32 @@ def add_damper_derivative(m, d, matrix):
 
 
 @kernel
-def add_passive_derivative(m, d, matrix):
-    """Add d qfrc_passive / d qvel. MuJoCo's mjd_passive_vel."""
+def add_passive_derivative(m, d, matrix, symmetric):
+    """Add d qfrc_passive / d qvel, if asked its symmetric part whatever the integrator. MuJoCo's mjd_passive_vel."""
     disabled = m.opt_disableflags
     if disabled & NO_SPRING != 0 and disabled & NO_DAMPER != 0:
         return
     if needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0)):
         for run in range(d.nawake_run[0]):
-            add_fluid_derivative(m, d, matrix, run)
+            add_fluid_derivative(m, d, matrix, run, symmetric)
     if disabled & NO_DAMPER == 0:
         add_damper_derivative(m, d, matrix)
+
+
+@kernel
+def set_damping(m, d):
+    """The part of qDeriv that `implicitfast` has, whatever the integrator, and symmetric for all bodies.
+
+    Where nothing couples dofs its diagonal alone is written, in time linear in their number.
+    """
+    coupled = damping_couples(m)
+    for i in range(m.nv):
+        d.qDeriv[diagonal(m, i)] = 0.0
+        if coupled:
+            for at in range(m.D_rowadr[i], m.D_rowadr[i] + m.D_rownnz[i]):
+                d.qDeriv[at] = 0.0
+    add_actuator_derivative(m, d, d.qDeriv)
+    add_passive_derivative(m, d, d.qDeriv, True)
 
 
 @stage
@@ -53,7 +70,7 @@ def smooth_derivative(m, d):
             for at in range(m.D_rowadr[i], m.D_rowadr[i] + m.D_rownnz[i]):
                 d.qDeriv[at] = 0.0
     add_actuator_derivative(m, d, d.qDeriv)
-    add_passive_derivative(m, d, d.qDeriv)
+    add_passive_derivative(m, d, d.qDeriv, False)
     if m.opt_integrator != IMPLICITFAST:
         for run in range(d.nawake_run[0] - 1, -1, -1):
             composite_rates(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END])

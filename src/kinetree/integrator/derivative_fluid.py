@@ -263,8 +263,8 @@ def in_world(d, b, slope, point, axes):
 
 
 @kernel
-def set_body_slope(m, d, b):
-    """Slope of the force on one body at xpos[b], into the scratch array."""
+def set_body_slope(m, d, b, symmetric):
+    """Slope of the force on one body at xpos[b], into the scratch array; its symmetric part for the integrator, or if asked."""
     present = where(m.body_mass[b] < MIN_VALUE, 0.0, 1.0)  # the medium passes through a massless body
     if any_ellipsoid(m, b):
         first = m.body_geomadr[b]
@@ -273,7 +273,7 @@ def set_body_slope(m, d, b):
                 point, axes = get3(d.geom_xpos, g), get9(d.geom_xmat, g)
                 w, v = local_velocity(m, d, b, point, axes)
                 slope = ellipsoid_slope(m, g, w, v)
-                if m.opt_integrator == IMPLICITFAST and not is_lone_body(m, m.body_rootid[b]):
+                if symmetric or (m.opt_integrator == IMPLICITFAST and not is_lone_body(m, m.body_rootid[b])):
                     slope = symmetrized(slope)
                 add_slope(d.fluid_slope, b, in_world(d, b, slope, point, axes), present * m.geom_fluid[g, 0])
     else:
@@ -283,13 +283,13 @@ def set_body_slope(m, d, b):
 
 
 @kernel
-def composite_slopes(m, d, first, end):
+def composite_slopes(m, d, first, end, symmetric):
     """Slope of the force on every subtree at xpos of its root, for some bodies of whole trees."""
     for b in range(first, end):
         for k in range(36):
             d.fluid_slope[b, k] = 0.0
         if m.body_treeid[b] >= 0:
-            set_body_slope(m, d, b)
+            set_body_slope(m, d, b, symmetric)
     for b in range(end - 1, first - 1, -1):
         p = m.body_parentid[b]
         if p > 0 and m.body_treeid[p] >= 0:
@@ -317,9 +317,9 @@ def felt_through(slope, v):
 
 
 @kernel
-def add_fluid_derivative(m, d, matrix, run):
+def add_fluid_derivative(m, d, matrix, run, symmetric):
     """Add d qfrc_fluid / d qvel for a run of bodies."""
-    composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END])
+    composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END], symmetric)
     for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
         b = m.dof_bodyid[i]
         axis, slope = get6(d.cdof, i), get_slope(d.fluid_slope, b)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import pipeline
 from ..control.error import controller_force
+from ..control.forward import model_damping
 from ..control.solvers import solve_sparse
 from ..dynamics.applied import add_applied_wrenches
 from ..dynamics.armature import joint_armature
@@ -97,17 +98,25 @@ def inverse_dynamics(t: Trace, x: Symbols) -> Results:
     return (column(forces - outside_forces(t)),)
 
 
-def accelerations(t: Trace, force: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-    """The solution of (M + diagonal) qacc = force - bias: by ABA, or with a factor where tendons have armature."""
-    t.run((*BIAS, *INERTIA) if t.coupled else VELOCITY)
+def accelerations(t: Trace, force: np.ndarray, diagonal: np.ndarray, a: SimpleNamespace) -> np.ndarray:
+    """The solution of (M + diagonal) qacc = force - bias: by ABA, or with a factor where tendons have armature.
+
+    a.coupled: h D is to be added beside the diagonal, for which a factor is needed too.
+    """
+    factored = t.coupled or a.coupled
+    t.run((*BIAS, *INERTIA) if factored else VELOCITY)
     t.d.aba_force[:], t.d.aba_diagonal[:] = force, diagonal
-    (solve_sparse if t.coupled else pipeline.aba)(t.m, t.d)
+    if factored:
+        solve_sparse(t.m, t.d, a)
+    else:
+        pipeline.aba(t.m, t.d)
     return t.d.aba_qacc.copy()
 
 
 def forward_dynamics(t: Trace, x: Symbols) -> Results:
     """The acceleration under joint forces."""
-    return (column(accelerations(t, by_rows(x["tau"]) + outside_forces(t), vector(t.m.nv))),)
+    undamped = SimpleNamespace(coupled=0)
+    return (column(accelerations(t, by_rows(x["tau"]) + outside_forces(t), vector(t.m.nv), undamped)),)
 
 
 def energy(t: Trace, x: Symbols) -> Results:
@@ -123,10 +132,16 @@ def stable_pd(implicit: bool) -> Callable[[Trace, Symbols], Results]:
         m = t.m
         a = SimpleNamespace(
             kp=by_rows(x["kp"]), kd=by_rows(x["kd"]), target=by_rows(x["target"]), h=vector(1), error=vector(m.nv),
-            force=vector(m.nv), diagonal=vector(m.nv), predicted=vector(m.nq), model_step=1, implicit=int(implicit),
+            force=vector(m.nv), diagonal=vector(m.nv), damping=vector(m.nv), predicted=vector(m.nq), model_step=1,
+            implicit=int(implicit),
         )  # fmt: skip
         controller_force(m, t.d, a)
-        acceleration = accelerations(t, a.force + outside_forces(t), a.diagonal)
+        forces = a.force + outside_forces(t)
+        flags = m.opt_disableflags
+        m.opt_disableflags |= int(DisableBit.ACTUATION)  # actuators rest, here alone
+        model_damping(m, t.d, a)
+        m.opt_disableflags = flags
+        acceleration = accelerations(t, forces, a.diagonal + a.damping, a)
         return column(a.force - a.diagonal * acceleration), column(acceleration)
 
     return build
