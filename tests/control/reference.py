@@ -39,6 +39,7 @@ def problem(source: Any, seed: int, speed: float = 1.0, timestep: float = 0.01) 
     mj, rng = oracle_model(source), np.random.default_rng(seed)
     mj.opt.disableflags |= int(DisableBit.CONSTRAINT)
     mj.opt.timestep = timestep
+    mj.actuator_forcelimited[mj.actuator_gaintype == mujoco.mjtGain.mjGAIN_SO3] = 0  # D there: a rounded norm decides
     if mj.nv:
         mj.dof_armature[:] += 0.01 * rng.uniform(size=mj.nv)
     mujoco.mj_setConst(mj, mujoco.MjData(mj))
@@ -76,13 +77,27 @@ def inertia_and_force(p: Problem) -> tuple[np.ndarray, np.ndarray]:
     return inertia, data.qfrc_smooth.copy()
 
 
+def damping_matrix(mj: mujoco.MjModel, theirs: mujoco.MjData) -> np.ndarray:
+    """D: what MuJoCo's implicitfast takes at the end of the step, in the pattern of M; computed on copies."""
+    mj, data = copy.copy(mj), copy.copy(theirs)
+    mj.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    mujoco.mj_forward(mj, data)
+    mujoco.mj_implicit(mj, data)
+    out = np.zeros((mj.nv, mj.nv))
+    for i in range(mj.nv):
+        row = slice(mj.M_rowadr[i], mj.M_rowadr[i] + mj.M_rownnz[i])
+        out[i, mj.M_colind[row]] = out[mj.M_colind[row], i] = -data.qDeriv[mj.mapD2M[row]]
+    return out
+
+
 def reference(p: Problem, mode: str = "spd", h: float | None = None) -> Answer:
     """The formulas, with MuJoCo's matrices and a dense solve."""
     h = p.mj.opt.timestep if h is None else h
     force = p.kp * position_error(p.mj, p.theirs.qpos, p.theirs.qvel, p.target, h) - p.kd * p.theirs.qvel
     diagonal = added_diagonal(p, mode, h)
     inertia, smooth = inertia_and_force(p)
-    acceleration = np.linalg.solve(inertia + np.diag(diagonal), force + smooth)
+    damped = inertia + h * damping_matrix(p.mj, p.theirs)
+    acceleration = np.linalg.solve(damped + np.diag(diagonal), force + smooth)
     return Answer(force, force - diagonal * acceleration, acceleration)
 
 

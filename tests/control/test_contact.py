@@ -12,7 +12,7 @@ from kinetree.batch.lanes import lanes_of
 from kinetree.conformance import tolerances
 from kinetree.control.arrays import Arrays, entry
 from kinetree.control.forward import step_once
-from tests.control.reference import position_error
+from tests.control.reference import damping_matrix, position_error
 from tests.corpora import own_models
 from tests.dynamics.paired import same
 
@@ -41,9 +41,9 @@ def scene(name: str, seed: int, **options):
 
 
 def oracle(model, data, spd, target, torque=None) -> mujoco.MjData:
-    """MuJoCo's forward pass with the controller as armature and applied force.
+    """MuJoCo's forward pass with the controller as armature and applied force, and the damping of the model as armature.
 
-    Where the torque is at its limit, it is applied as it is, and there is no armature.
+    Where the torque is at its limit, it is applied as it is, and only damping is armature.
     """
     mj = model.to_mujoco()
     theirs = mujoco.MjData(mj)
@@ -51,7 +51,10 @@ def oracle(model, data, spd, target, torque=None) -> mujoco.MjData:
     force = spd.kp * position_error(mj, theirs.qpos, theirs.qvel, target, STEP) - spd.kd * theirs.qvel
     held = np.zeros(mj.nv, bool) if torque is None else np.abs(torque) >= spd.torque_limit
     theirs.qfrc_applied[:] = np.where(held, torque, force)
+    damping = damping_matrix(mj, theirs)
+    assert not np.any(damping - np.diag(np.diag(damping))), "armature cannot stand for damping that couples dofs"
     mj.dof_armature[:] += np.where(held, 0.0, STEP * spd.kd + (STEP**2 * spd.kp if spd.mode == "implicit" else 0.0))
+    mj.dof_armature[:] += STEP * np.diag(damping)
     mujoco.mj_forward(mj, theirs)
     return theirs
 

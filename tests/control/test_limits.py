@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from tests.control.reference import Problem, added_diagonal, controller, inertia_and_force, problem
+from tests.control.reference import Problem, added_diagonal, controller, damping_matrix, inertia_and_force, problem
 from tests.trees import random_tree
 
 SOLVERS = ("dense", "sparse", "maba")
 
 
 def limits_hold(p: Problem, spd: kt.StablePD, tolerance: float = 1e-10) -> np.ndarray:
-    """M qacc = smooth forces + torque with MuJoCo's M, and torque = clamp(Q - diagonal qacc); returns the torque."""
+    """(M + h D) qacc = smooth forces + torque with MuJoCo's M and D, and torque = clamp(Q - diagonal qacc); the torque."""
     torque, acceleration = spd.torque(p.data, p.target), spd.acceleration(p.data, p.target)
     force, limit = spd.force(p.data, p.target), spd.torque_limit
     diagonal = added_diagonal(p, spd.mode, spd.h)
     what = f"{p.model.title} {spd.mode} {spd.solver}"
     assert (np.abs(torque) <= limit).all(), f"{what}: {torque} beyond {limit}"
     inertia, smooth = inertia_and_force(p)
+    inertia += spd.h * damping_matrix(p.mj, p.theirs)
     scale = max(1.0, np.abs(inertia @ acceleration).max(), np.abs(force).max())
     rest = np.abs(inertia @ acceleration - smooth - torque).max()
     assert rest <= tolerance * scale, f"{what}: the equation of motion is off by {rest}"
@@ -115,6 +116,7 @@ def test_running_out_of_solves_warns_and_keeps_the_limits(count):
     with pytest.warns(kt.SimulationWarning):
         acceleration = spd.acceleration(p.data, p.target)
     inertia, smooth = inertia_and_force(p)
+    inertia += spd.h * damping_matrix(p.mj, p.theirs)
     np.testing.assert_allclose(
         inertia @ acceleration, smooth + torque, atol=1e-8 * np.abs(inertia @ acceleration).max()
     )
@@ -137,12 +139,13 @@ def test_steps_keep_the_limits():
 
 
 def test_mujoco_moves_the_same_under_that_torque():
-    """The torque as an applied force, in MuJoCo's own step, gives the acceleration that we return."""
+    """The torque as an applied force, in a step of MuJoCo's implicitfast, gives the acceleration that we return."""
     p = problem(random_tree(9, nbody=8), 9, speed=2.0)
-    spd = controller(p, torque_limit=5.0)
+    spd, before = controller(p, torque_limit=5.0), p.theirs.qvel.copy()
     p.theirs.qfrc_applied[:] += spd.torque(p.data, p.target)
-    mujoco.mj_forward(p.mj, p.theirs)
-    wanted = p.theirs.qacc
+    p.mj.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    mujoco.mj_step(p.mj, p.theirs)
+    wanted = (p.theirs.qvel - before) / p.mj.opt.timestep
     np.testing.assert_allclose(spd.acceleration(p.data, p.target), wanted, atol=1e-9 * max(1.0, np.abs(wanted).max()))
 
 

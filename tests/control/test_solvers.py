@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.conformance.tolerances import STABLE_PD
-from kinetree.control.choice import has_tendon_armature
+from kinetree.control.choice import is_coupled
 from tests.control.reference import agree, answer, controller, problem, reference
 from tests.corpora import own_models
 from tests.dynamics.test_aba import ACTUATORS, STAR
@@ -42,7 +42,7 @@ def test_random_trees(joints, seed):
 @pytest.mark.parametrize("name", FILES)
 def test_models_with_actuators_springs_and_tendons(name):
     p = problem(FILES[name], 3)
-    all_agree(p, solvers=SOLVERS[:2] if has_tendon_armature(p.model) else SOLVERS)
+    all_agree(p, solvers=SOLVERS[:2] if is_coupled(p.model) else SOLVERS)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree.conformance.tolerances import TRAJECTORY_SMOOTH
 from kinetree.types import DisableBit
-from tests.control.reference import controller, problem, reference
+from tests.control.reference import controller, damping_matrix, problem, reference
 from tests.corpora import own_models
 from tests.trees import random_tree
 
@@ -23,10 +23,11 @@ CHAIN = """<mujoco><option timestep="0.01"><flag contact="disable"/></option><wo
   <body pos="0 0 -.4"><joint name="b" axis="1 1 0"/><geom size=".1" pos=".1 0 -.3"/></body></body></worldbody></mujoco>"""
 
 
-def mujoco_step(p, torque):
-    """MuJoCo's step with the torque applied beside all else, and joint damping at the present velocity, as in ours."""
+def mujoco_step(p, wanted):
+    """MuJoCo's step with the torque applied beside all else, and what damping changes over the step, as in ours."""
     applied = p.theirs.qfrc_applied.copy()
-    p.theirs.qfrc_applied[:] += torque
+    change = p.mj.opt.timestep * damping_matrix(p.mj, p.theirs) @ wanted.acceleration
+    p.theirs.qfrc_applied[:] += wanted.torque - change
     mujoco.mj_step(p.mj, p.theirs)
     p.theirs.qfrc_applied[:] = applied
 
@@ -46,12 +47,12 @@ def test_mujoco_makes_the_same_step(source, solver):
     p.mj.opt.disableflags |= int(DisableBit.EULERDAMP)
     spd = controller(p, solver=solver, mode="implicit")
     for k in range(20):
-        wanted = reference(p, "implicit").torque
+        wanted = reference(p, "implicit")
         got = spd.step(p.data, p.target)
         mujoco_step(p, wanted)
         what = f"{p.model.title} {solver} step {k}"
-        scale = max(1.0, np.abs(wanted).max())
-        np.testing.assert_allclose(got, wanted, atol=1e-8 * scale, err_msg=what)
+        scale = max(1.0, np.abs(wanted.torque).max())
+        np.testing.assert_allclose(got, wanted.torque, atol=1e-8 * scale, err_msg=what)
         for name in ("qpos", "qvel", "act", "qacc"):
             theirs = getattr(p.theirs, name)
             limit = TRAJECTORY_SMOOTH * max(1.0, np.abs(theirs).max(initial=0.0))
