@@ -31,7 +31,7 @@ from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
 from .dynamics.waking import wake, wake_by_contacts, wake_by_equalities, wake_by_tendons
 from .integrator.advance import advance_inputs, advance_state
-from .integrator.derivative import set_damping, smooth_derivative
+from .integrator.derivative import set_damping, set_damping_diagonal, smooth_derivative
 from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
@@ -346,28 +346,32 @@ def inverse(m, d):
     restore_acceleration(m, d)
 
 
-@stage
+@stage(rare=True)
 def damping(m, d):
-    """Derivative of passive and actuator forces by qvel, its symmetric part: qDeriv, for stable PD.
-
-    Where nothing couples dofs the diagonal alone is written.
-    """
+    """Derivative of passive and actuator forces by qvel, its symmetric part: qDeriv, for stable PD."""
     set_damping(m, d)
+
+
+@stage
+def damping_diagonal(m, d):
+    """The same where nothing couples dofs: the diagonal of qDeriv alone."""
+    set_damping_diagonal(m, d)
 
 
 FORCE_MAKERS += [fwd_constraint, inv_constraint]
 
 __all__ = [
-    "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "box_with_box", "camlight", "capsule_with_box",
-    "com_pos", "collision", "com_vel", "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb",
-    "damping", "discrete_acceleration", "distance_readings", "energy_after_position", "energy_after_velocity", "energy_pos",
-    "energy_vel", "equality_rows", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
-    "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "implicit", "implicitfast",
-    "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics", "lie_down", "lowest_corners",
-    "make_constraint", "make_m", "near_points", "near_prisms", "nearest_points", "newton_direction", "pair_distance",
-    "passive", "position_readings", "rangefinders", "reference_constraint", "restore_acceleration", "rk4", "rk4_begin",
-    "rk4_end", "rk4_keep", "rk4_move_to", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc", "sensor_history",
-    "sensor_pos", "sensor_vel", "settle", "settled", "smooth_derivative", "solve_cg", "solve_newton", "solve_noslip",
-    "solve_pgs", "subtree_vel", "tendon", "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep",
-    "velocity_readings", "wake", "wake_by_contacts", "wake_by_equalities", "wake_by_tendons",
+    "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "box_with_box", "camlight",
+    "capsule_with_box", "com_pos", "collision", "com_vel", "compare_fwd_inv", "contact_readings", "contact_wrenches",
+    "crb", "damping", "damping_diagonal", "discrete_acceleration", "distance_readings", "energy_after_position",
+    "energy_after_velocity", "energy_pos", "energy_vel", "equality_rows", "euler", "exact_diagonal", "factor_m", "fluid",
+    "forward", "forward_without_sensors", "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position",
+    "fwd_velocity", "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration",
+    "kinematics", "lie_down", "lowest_corners", "make_constraint", "make_m", "near_points", "near_prisms",
+    "nearest_points", "newton_direction", "pair_distance", "passive", "position_readings", "rangefinders",
+    "reference_constraint", "restore_acceleration", "rk4", "rk4_begin", "rk4_end", "rk4_keep", "rk4_move_to", "rne_bias",
+    "rne_inverse", "rne_post_constraint", "sensor_acc", "sensor_history", "sensor_pos", "sensor_vel", "settle", "settled",
+    "smooth_derivative", "solve_cg", "solve_newton", "solve_noslip", "solve_pgs", "subtree_vel", "tendon", "tendon_bias",
+    "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake", "wake_by_contacts",
+    "wake_by_equalities", "wake_by_tendons",
 ]  # fmt: skip

@@ -64,7 +64,10 @@ MAKERS: dict[str, Maker] = {
     ),
     "aba": Maker(pipeline.aba, ("com_vel",), "kt.aba"),
     "damping": Maker(pipeline.damping, ("fwd_actuation", "passive"), "StablePD.step"),
-    "implicit": Maker(pipeline.smooth_derivative, (), "kt.step with an implicit integrator", unless=("damping",)),
+    "damping_diagonal": Maker(pipeline.damping_diagonal, ("fwd_actuation", "passive"), "StablePD.step"),
+    "implicit": Maker(
+        pipeline.smooth_derivative, (), "kt.step with an implicit integrator", unless=("damping", "damping_diagonal")
+    ),
     "compare_fwd_inv": Maker(pipeline.compare_fwd_inv, (), "kt.step with the flag fwdinv, or kt.compare_fwd_inv"),
 }
 # Fields that the user gives to some functions and others compute: one of these stages is enough.

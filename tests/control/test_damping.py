@@ -28,13 +28,16 @@ BODY = """<mujoco model="damped"><option timestep="0.0166666666666666666" {optio
   <geom type="plane" size="3 3 1"/>
   <body name="trunk" pos="0 0 .36"><freejoint/><geom type="box" size=".2 .1 .05"/>
     <body pos=".2 0 0"><joint name="hip" axis="0 1 .2" damping="3"/><geom type="capsule" size=".03" fromto="0 0 0 .05 0 -.2"/>
-      <body pos=".05 0 -.2"><joint name="knee" axis="0 1 0" range="-60 60"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.2"/>
+      <body pos=".05 0 -.2"><joint name="knee" axis="0 1 0" range="-60 60"/>
+        <geom type="capsule" size=".03" fromto="0 0 0 0 0 -.2"/>
         <site name="foot" pos="0 0 -.2"/></body></body>
     <body pos="-.2 0 0"><joint name="ball" type="ball" damping="1"/><geom type="capsule" size=".03" fromto="0 0 0 -.05 0 -.2"/>
-      <body pos="-.05 0 -.2"><joint name="slide" type="slide" axis="0 0 1" damping="20"/><geom size=".04" pos="0 0 -.15"/></body>
-    </body></body></worldbody>{more}</mujoco>"""
+      <body pos="-.05 0 -.2"><joint name="slide" type="slide" axis="0 0 1" damping="20"/>
+        <geom size=".04" pos="0 0 -.15"/></body></body></body></worldbody>{more}</mujoco>"""
 SERVO = '<actuator><velocity name="servo" {target} kv="30" {more}/></actuator>'
-BAND = '<tendon><fixed name="band" {damping}><joint joint="hip" coef="1"/><joint joint="knee" coef="-2"/></fixed></tendon>'
+BAND = (
+    '<tendon><fixed name="band" {damping}><joint joint="hip" coef="1"/><joint joint="knee" coef="-2"/></fixed></tendon>'
+)
 
 # What a model may have besides joint damping: (options, elements, what couples dofs, by which maba is refused, or None).
 PARTS = {
@@ -49,8 +52,8 @@ PARTS = {
     "tendon": ("", BAND.format(damping='damping="5"'), "tendon 'band'"),
     "quadratic tendon": ("", BAND.format(damping='damping="0 2"'), "tendon 'band'"),
     "medium": ('density="500" viscosity="3"', "", "medium"),
-    "all": ('density="500" viscosity="3"', BAND.format(damping='damping="5"') + SERVO.format(target='site="foot" gear="1 0 2"', more=""),
-            "medium.*tendon 'band'.*actuator 'servo'"),
+    "all": ('density="500" viscosity="3"', BAND.format(damping='damping="5"')
+            + SERVO.format(target='site="foot" gear="1 0 2"', more=""), "medium.*tendon 'band'.*actuator 'servo'"),
 }  # fmt: skip
 
 
@@ -78,7 +81,10 @@ def test_maba_takes_damping_of_single_dofs_and_refuses_the_rest_by_name(name):
 
 def test_edits_that_couple_dofs_are_noticed():
     """Also with callbacks, where stages run one by one; what is switched off does not couple."""
-    edits = {"tendon": lambda m: m.tendon_damping.__setitem__(0, 2.0), "medium": lambda m: setattr(m.opt, "viscosity", 1.0)}
+    edits = {
+        "tendon": lambda m: m.tendon_damping.__setitem__(0, 2.0),
+        "medium": lambda m: setattr(m.opt, "viscosity", 1.0),
+    }
     for edit in edits.values():
         for callback in (None, lambda m, d: None):
             model = kt.load(source("tendon")).replace(tendon_damping=0.0)
@@ -129,7 +135,9 @@ def test_unsaturated_steps_are_those_of_implicitfast_with_the_same_diagonal(name
             same(got, wanted, 1e-9, f"{name}, seed {seed}, {solver}, {mode} acceleration")
 
 
-@pytest.mark.parametrize("flags", [0, DisableBit.DAMPER, DisableBit.ACTUATION, DisableBit.SPRING | DisableBit.DAMPER], ids=str)
+@pytest.mark.parametrize(
+    "flags", [0, DisableBit.DAMPER, DisableBit.ACTUATION, DisableBit.SPRING | DisableBit.DAMPER], ids=str
+)
 @pytest.mark.parametrize("limit", [None, 4.0])
 def test_under_the_torque_mujoco_makes_the_same_step(limit, flags):
     """At torque limits too, whatever is switched off, and whatever the integrator of the model."""
@@ -167,7 +175,7 @@ def test_damping_matters():
 @pytest.mark.parametrize("limit", [None, 5.0])
 @pytest.mark.parametrize("name", PARTS)
 def test_constraints_see_damping_too(name, limit):
-    """(M + h D) qacc = forces + torque + J'f with MuJoCo's matrices, and f is what MuJoCo's law of constraints makes of qacc."""
+    """(M + h D) qacc = forces + torque + J'f with MuJoCo's matrices, and f is what its law of constraints makes of qacc."""
     held = touched = 0
     for solver in solvers_for(name):
         model = kt.load(source(name))
@@ -278,7 +286,9 @@ def test_damping_of_sleeping_trees_is_left_alone():
       <body pos="0 0 -.3"><joint name="{0}2" axis="0 1 0" damping="1"/><geom size=".05" pos="0 0 -.3"/></body></body>"""
     both = kt.load(f"""<mujoco><option gravity="0 0 0" density="100"><flag sleep="enable"/></option><worldbody>
       {arm.format("a", 0)}{arm.format("b", 2)}</worldbody></mujoco>""")
-    alone = kt.load(f"""<mujoco><option gravity="0 0 0" density="100"/><worldbody>{arm.format("b", 2)}</worldbody></mujoco>""")
+    alone = kt.load(
+        f"""<mujoco><option gravity="0 0 0" density="100"/><worldbody>{arm.format("b", 2)}</worldbody></mujoco>"""
+    )
     data, single = kt.Data(both), kt.Data(alone)
     kt.step(both, data, 100)
     assert not data.tree_awake.any()

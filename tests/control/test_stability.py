@@ -12,13 +12,13 @@ from benchmarks.trees import tree
 
 pytestmark = pytest.mark.filterwarnings("error::kinetree.SimulationWarning")  # a state that was reset has not settled
 H = 1 / 60
-SCALAR = """<mujoco><option timestep="{h}" gravity="0 0 0"/><worldbody><body><joint type="{kind}" axis="0 0 1"/>
+SCALAR = """<mujoco><option timestep="{h}" gravity="0 0 0"/><worldbody><body><joint type="{kind}" axis="0 0 1" damping="{d}"/>
   <inertial pos="0 0 0" mass="{m}" diaginertia="{m} {m} {m}"/></body></worldbody></mujoco>"""
 
 
-def scalar_model(kind: str = "slide", mass: float = 1.0, h: float = H) -> kt.Model:
+def scalar_model(kind: str = "slide", mass: float = 1.0, h: float = H, damping: float = 0.0) -> kt.Model:
     """A mass on a slide, or an inertia of that size on a hinge."""
-    return kt.load(SCALAR.format(kind=kind, m=mass, h=h))
+    return kt.load(SCALAR.format(kind=kind, m=mass, h=h, d=damping))
 
 
 def grows(model: kt.Model, kp: float, kd: float, mode: str = "spd", steps: int = 4000) -> bool:
@@ -37,13 +37,29 @@ def grows(model: kt.Model, kp: float, kd: float, mode: str = "spd", steps: int =
 
 
 @pytest.mark.parametrize("kind", ["slide", "hinge"])
+@pytest.mark.parametrize("part", [0.0, 0.7, 1.0])
 @pytest.mark.parametrize("mass, h, share", [(1.0, 1 / 60, 0.0), (1.0, 1 / 60, 1.0), (3.0, 0.01, 0.2), (0.2, 0.1, 5.0)])
-def test_the_bound_of_spd(kind, mass, h, share):
-    """Stable iff 3 h^2 kp < 4 m + 2 h kd. share: h kd as a share of m."""
-    model, kd = scalar_model(kind, mass, h), share * mass / h
-    bound = (4 * mass + 2 * h * kd) / (3 * h * h)
+def test_the_bound_of_spd(kind, mass, h, share, part):
+    """Stable iff 3 h^2 kp < 4 m + 2 h (kd + d). share: h (kd + d) as a share of m; part: what of it is the joint's own, d."""
+    total = share * mass / h
+    model, kd = scalar_model(kind, mass, h, part * total), (1.0 - part) * total
+    bound = (4 * mass + 2 * h * total) / (3 * h * h)
     assert not grows(model, 0.99 * bound, kd)
     assert grows(model, 1.01 * bound, kd)
+
+
+def test_damping_of_the_model_has_no_bound():
+    """A million times m / h, without gains, with them, and at a torque limit."""
+    for limit in (None, 1e-3):
+        for kp in (0.0, 1e4, 1e10):
+            model = scalar_model(damping=1e6 / H)
+            data, spd = kt.Data(model), kt.StablePD(model, kp, 0.0, mode="implicit", torque_limit=limit)
+            data.qpos[:], data.qvel[:] = 1e-3, 1.0
+            for _ in range(50):
+                before = abs(data.qvel[0])
+                spd.step(data)
+                assert abs(data.qvel[0]) <= max(before, H * 1e10 * 1e-3)
+            assert abs(data.qvel[0]) < 1e-2
 
 
 def test_the_numbers_of_the_guide():

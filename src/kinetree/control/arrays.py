@@ -48,7 +48,18 @@ FIELDS = {
 # Integers, the same in all worlds: who solves, how, how often, and what came of it. model_step: h is that of the model;
 # constrained: constraints count, as they do in a step; coupled: the damping of the model has entries beside its diagonal.
 CONSTANTS = dict.fromkeys(
-    ("solver", "implicit", "limited", "model_step", "solves", "unsettled", "steps", "unchecked", "constrained", "coupled"),
+    (
+        "solver",
+        "implicit",
+        "limited",
+        "model_step",
+        "solves",
+        "unsettled",
+        "steps",
+        "unchecked",
+        "constrained",
+        "coupled",
+    ),
     "int64",
 )
 LAYOUT = Layout("stable_pd", FIELDS, CONSTANTS)

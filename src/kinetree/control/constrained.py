@@ -2,8 +2,8 @@
 
 MuJoCo has nothing like it: there a controller is a given force to the solver, whatever its gains. The rows themselves, their
 softness among them, are those of the model.
-Reads: the rows, M, qDeriv, aba_diagonal, aba_qacc. Writes: aba_qacc, qacc, qacc_smooth, qfrc_constraint and what the solver writes.
-Scratch: qLD, qLDiagInv, qfrc_smooth (all of the changed inertia), inertia.
+Reads: the rows, M, qDeriv, aba_diagonal, aba_qacc. Writes: aba_qacc, qacc, qacc_smooth, qfrc_constraint and what the solver
+writes. Scratch: qLD, qLDiagInv, qfrc_smooth (all of the changed inertia), inertia.
 """
 
 from .. import pipeline

@@ -40,8 +40,11 @@ ENERGY, DIAGEXACT, E_KINETIC = int(EnableBit.ENERGY), int(EnableBit.DIAGEXACT), 
 @kernel
 def model_damping(m, d, a):
     """What the damping of the model, taken at the end of the step, adds to M: qDeriv, damping, coupled."""
-    pipeline.damping(m, d)
-    a.coupled = 1 if damping_couples(m) else 0
+    a.coupled = 1 if a.solver != MABA and damping_couples(m) else 0
+    if a.coupled != 0:
+        pipeline.damping(m, d)
+    else:
+        pipeline.damping_diagonal(m, d)
     for i in range(m.nv):
         a.damping[i] = -a.h[0] * d.qDeriv[diagonal(m, i)]
 

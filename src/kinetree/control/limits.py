@@ -4,11 +4,12 @@ The controller applies clamp(Q - diagonal qacc), so the acceleration solves
 
     (M + h D) qacc + bias = smooth + clamp(Q - diagonal qacc),    D the damping of the model,
 
-and nothing else: clamping afterwards would leave an acceleration that no torque gives. Where the torque is at its limit it is
-held there and its gains add nothing to the diagonal, while the damping of the model does; the system is then linear, and it is solved again until the set of held dofs agrees
-with its solution. There is one such set: the equation is the gradient of a convex function of qacc, piecewise quadratic, and
-each solve is a step of Newton's method on it. A step that passes the minimum on its way ends there, and so the steps come to an
-end (Sun 1997, On piecewise quadratic Newton and trust region problems). Three solves are typical.
+and nothing else: clamping afterwards would leave an acceleration that no torque gives. Where the torque is at its limit it
+is held there and its gains add nothing to the diagonal, while the damping of the model stays; the system is then linear,
+and it is solved again until the set of held dofs agrees with its solution. There is one such set: the equation is the
+gradient of a convex function of qacc, piecewise quadratic, and each solve is a step of Newton's method on it. A step that
+passes the minimum on its way ends there, and so the steps come to an end (Sun 1997, On piecewise quadratic Newton and trust
+region problems). Three solves are typical.
 In a step constraints push as well. Their cost is convex too and is minimised as it is in each solve, so all of this holds: the
 limits are those of the acceleration that constraints leave.
 Writes: torque, acceleration; aba_qacc. Scratch: held, start, start_force, end_force; aba_force, aba_diagonal.

@@ -1,6 +1,7 @@
 """Three ways to solve (M + h D + diag) aba_qacc = aba_force - bias, the one system of stable PD.
 
-D is the damping of the model, -qDeriv. Its diagonal is part of aba_diagonal; what it has beside that counts where it couples dofs.
+D is the damping of the model, -qDeriv. Its diagonal is part of aba_diagonal; where it couples dofs (a.coupled) the rest
+counts too.
 
 * maba: the articulated-body recursion with the diagonal in it (Yin and Yin 2020), which is `aba`. Linear; M is never formed.
 * sparse: the factor L'DL in the order of the tree, as MuJoCo factors M.

@@ -238,7 +238,7 @@ class StablePD:
         self.solver = self._requested
 
     def _run(self, kernel: Any, data: Data) -> int:
-        """Run a kernel; when it has doubts about target or solver, after a closer look, and with more room if that is lacking."""
+        """Run a kernel; after a closer look where it has doubts about target or solver, with more room if that is lacking."""
         self._arrays["unsettled"] = 0
         status = run(kernel, self._model, data, self._arrays)
         while status in (DOUBTFUL, COUPLED):

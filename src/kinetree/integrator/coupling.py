@@ -1,7 +1,7 @@
 """What couples degrees of freedom so that no recursion along the tree sees it: armature of tendons, and damping.
 
 Damping does where one force slows several dofs, so that -qDeriv has entries beside its diagonal: the medium, a tendon over
-several joints, an actuator whose force hangs on the velocity and that acts on several dofs. All of this is known from the model.
+several joints, an actuator whose force hangs on the velocity and that acts on several dofs. All of it is known from the model.
 """
 
 from ..dynamics.activation import actuator_disabled

@@ -11,7 +11,6 @@ from ..kernel import kernel, stage
 from ..kernel.ops import maximum, needs
 from ..math.sparse_lu import add_outer_product, diagonal
 from ..types import DisableBit, Integrator
-from .coupling import damping_couples
 from .derivative_actuator import add_actuator_derivative
 from .derivative_fluid import add_fluid_derivative
 from .derivative_rne import add_bias_derivative, composite_rates
@@ -48,18 +47,21 @@ def add_passive_derivative(m, d, matrix, symmetric):
 
 @kernel
 def set_damping(m, d):
-    """The part of qDeriv that `implicitfast` has, whatever the integrator, and symmetric for all bodies.
-
-    Where nothing couples dofs its diagonal alone is written, in time linear in their number.
-    """
-    coupled = damping_couples(m)
-    for i in range(m.nv):
-        d.qDeriv[diagonal(m, i)] = 0.0
-        if coupled:
-            for at in range(m.D_rowadr[i], m.D_rowadr[i] + m.D_rownnz[i]):
-                d.qDeriv[at] = 0.0
+    """The part of qDeriv that `implicitfast` has, whatever the integrator, and symmetric for all bodies."""
+    for at in range(m.nD):
+        d.qDeriv[at] = 0.0
     add_actuator_derivative(m, d, d.qDeriv)
     add_passive_derivative(m, d, d.qDeriv, True)
+
+
+@kernel
+def set_damping_diagonal(m, d):
+    """The same where nothing couples dofs: only the diagonal is written, in time linear in their number."""
+    for i in range(m.nv):
+        d.qDeriv[diagonal(m, i)] = 0.0
+    add_actuator_derivative(m, d, d.qDeriv)
+    if m.opt_disableflags & NO_DAMPER == 0:
+        add_damper_derivative(m, d, d.qDeriv)
 
 
 @stage

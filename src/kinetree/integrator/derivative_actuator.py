@@ -18,6 +18,7 @@ from ..math.quaternion import MIN_VALUE
 from ..math.sparse_lu import add_outer_product
 from ..math.vec3 import dot, root
 from ..types import BiasType, DisableBit, GainType, TrnType
+from .coupling import has_velocity_feedback
 
 GAIN_AFFINE, GAIN_MUSCLE = int(GainType.AFFINE), int(GainType.MUSCLE)
 GAIN_DCMOTOR, GAIN_SO3 = int(GainType.DCMOTOR), int(GainType.SO3)
@@ -158,7 +159,7 @@ def add_actuator_derivative(m, d, matrix):
     if m.opt_disableflags & NO_ACTUATION:
         return
     for k in range(m.nactuator):
-        if not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
+        if has_velocity_feedback(m, k) and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             slope = actuator_slope(m, d, k)
             for row in range(m.actuator_outadr[k], m.actuator_outadr[k] + m.actuator_outnum[k]):
                 first = d.moment_rowadr[row]

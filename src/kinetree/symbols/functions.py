@@ -16,7 +16,7 @@ import numpy as np
 from .. import pipeline
 from ..control.error import controller_force
 from ..control.forward import model_damping
-from ..control.solvers import solve_sparse
+from ..control.solvers import SPARSE, solve_sparse
 from ..dynamics.applied import add_applied_wrenches
 from ..dynamics.armature import joint_armature
 from ..dynamics.configuration import move_position, position_difference
@@ -133,7 +133,7 @@ def stable_pd(implicit: bool) -> Callable[[Trace, Symbols], Results]:
         a = SimpleNamespace(
             kp=by_rows(x["kp"]), kd=by_rows(x["kd"]), target=by_rows(x["target"]), h=vector(1), error=vector(m.nv),
             force=vector(m.nv), diagonal=vector(m.nv), damping=vector(m.nv), predicted=vector(m.nq), model_step=1,
-            implicit=int(implicit),
+            implicit=int(implicit), solver=SPARSE,
         )  # fmt: skip
         controller_force(m, t.d, a)
         forces = a.force + outside_forces(t)
