@@ -30,7 +30,7 @@ from .support import BOX, CAPSULE, KIND, MESH
 FACE, POLYGON, OTHER = 0, 3, 6  # columns of clip_corner
 LEVEL = 0.0888  # sine of the angle between an edge and a face that count as parallel: 5 degrees
 MOST = 4  # contacts
-CLEARLY = 1.0 + 1e-12  # how much larger a length or area must be to be chosen: rounding is not to choose between equal ones
+CLEARLY = 1.0 + 1e-12  # times as large must a length or area be to be chosen: rounding is not to choose
 
 
 @kernel(scalar=True)
