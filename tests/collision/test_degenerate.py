@@ -159,6 +159,22 @@ def test_shapes_on_one_axis_are_as_deep_as_in_mujoco(pair):
     coaxial(pair, 300, 5, visit)
 
 
+@pytest.mark.parametrize("pair", ["sphere ellipsoid", "capsule ellipsoid", "ellipsoid ellipsoid", "ellipsoid box"])
+def test_centres_hairs_apart_give_mujocos_depth(pair):
+    """Where EPA runs out of steps its depth hangs on the direction that GJK began with: from centre to centre, however near."""
+    mj = model_of(*pair.split(), {})
+    theirs, model, ours = both(mj)
+    rng = np.random.default_rng(13)
+    for shift in (1e-14, 1e-12, 1e-10, 1e-8, 1e-7, 9e-7, 1e-5):
+        for _ in range(10):
+            way = rng.normal(size=3)
+            turns = random_quaternion(rng), shift * way / np.linalg.norm(way), random_quaternion(rng)
+            placed(mj, theirs, model, ours, np.concatenate(([0, 0, 0], *turns)))
+            wanted = mujoco.mj_geomDistance(mj, theirs, 0, 1, 1.0, None)
+            got, _ = geom_distance(model, ours, 0, 1)
+            assert got == pytest.approx(wanted, abs=1e-6), f"{pair} at {theirs.qpos.tolist()}"
+
+
 @pytest.mark.parametrize("pair", list(itertools.combinations_with_replacement(("box", *HULLS), 2)), ids=" ".join)
 def test_their_depth_is_that_of_the_nearest_face(pair):
     """In one place, where EPA has to be helped: against all faces of the difference."""

@@ -82,9 +82,10 @@ def gjk(m, d, cutoff):
     tolerance, exact, wants_distance = m.opt_ccd_tolerance, have_corners(d), cutoff > 0.0
     gap, least = (0.0, MIN_VALUE) if exact else (0.5 * tolerance * tolerance, 1.0 * tolerance)
     x = sub(position(d, 0), position(d, 1))
-    if norm(x) < least:
-        x = (zero(x[0]) + 1.0, zero(x[0]), zero(x[0]))  # any direction to begin with
     length, before = norm(x), zero(x[0])
+    if length < least:  # only its direction counts, and any will do where it has none
+        x = (before + 1.0, before, before) if length < MIN_VALUE else scale(x, 1.0 / length)
+        length = norm(x)
     note_near(d, 0, length, position(d, 0), position(d, 1), scale(x, -1.0))
     weights, n, k, apart = (before, before, before, before), 0, 0, False
     ended = False
