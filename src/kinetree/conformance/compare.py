@@ -7,7 +7,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,63 +18,14 @@ import numpy as np
 import kinetree as kt
 
 from ..io.load import mujoco_warnings
-from .layer import Field, Layer
+from . import budget
+from .judge import Entries, FieldResult, line_up, oracle_values, verdict
+from .layer import Layer
 from .layers import LAYERS
-from .spread import HAIR, error_of, spread
+from .matching import match, parts_of
+from .spread import spread
 from .states import copy_state, random_state
 from .touching import get_start
-
-Values = list[tuple[Field, np.ndarray, np.ndarray]]
-"""Fields, each with our value and MuJoCo's."""
-
-
-@dataclass(frozen=True)
-class FieldResult:
-    """The worst disagreement of one field over all states.
-
-    error: max |ours - theirs| / max(1, max |theirs|), infinite when a side is not finite or the shapes differ. In fields of
-    `each`, whose numbers differ by many orders, it is the largest |ours - theirs| / max(1, |theirs|) instead.
-    index, ours, theirs: where the difference is largest, and both values there (None for an empty field).
-    spread: the error between MuJoCo's own runs from starts a hair apart, where that was looked at.
-    """
-
-    model: str
-    layer: str
-    field: str
-    tolerance: float
-    error: float
-    index: tuple[int, ...] | None = None
-    ours: float | None = None
-    theirs: float | None = None
-    state: int = 0
-    note: str = ""
-    spread: float = 0.0
-
-    @property
-    def ok(self) -> bool:
-        """Whether the field agrees within its tolerance."""
-        return self.error <= self.tolerance
-
-    @property
-    def undecided(self) -> bool:
-        """Whether it does not, but MuJoCo does not agree with itself either."""
-        return not self.ok and self.spread > self.tolerance
-
-    @property
-    def rank(self) -> tuple[bool, bool, float]:
-        """Of two results the one that says more: a difference, then what is undecided, then the larger error."""
-        return not self.ok and not self.undecided, self.undecided, self.error
-
-    def __str__(self) -> str:
-        verdict = "ok  " if self.ok else "    " if self.undecided else "FAIL"
-        text = f"{verdict} {self.model}: {self.layer}: {self.field} error {self.error:.2e}"
-        text += f" (tolerance {self.tolerance:.0e})"
-        if self.index is not None:
-            where = ", ".join(str(i) for i in self.index)
-            text += f" at [{where}]: ours {self.ours!r}, MuJoCo {self.theirs!r}, state {self.state}"
-        if self.undecided:
-            text += f"; undecided: MuJoCo differs from itself by {self.spread:.2e} if it starts {HAIR:.0e} away"
-        return text + (f": {self.note}" if self.note else "")
 
 
 @dataclass(frozen=True)
@@ -82,6 +33,7 @@ class Report:
     """What a comparison found: one result per field, in the order of the layers.
 
     counts: of the layers that may have nothing to compare, how many contacts or rows there were in each state.
+    cuts: what was left out because the model is large.
     """
 
     model: str
@@ -89,26 +41,33 @@ class Report:
     states: int
     seed: int
     counts: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    cuts: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether no field of any layer differs."""
+        """Whether no entry of any layer differs."""
         return not self.failures()
+
+    @property
+    def entries(self) -> tuple[int, int, int]:
+        """How many entries agree, are undecided, and differ, over all layers and states."""
+        return tally(self.results)
 
     @property
     def verdict(self) -> str:
         """The report in a few words."""
         if not self.ok:
             return f"DIFFERS from MuJoCo {mujoco.__version__}"
-        where = ", where that agrees with itself" if self.undecided() else ""
-        return f"agrees with MuJoCo {mujoco.__version__}{where}"
+        agree, undecided, _ = self.entries
+        share = f" in {agree} of {agree + undecided} numbers; it leaves {undecided} undecided" if undecided else ""
+        return f"agrees with MuJoCo {mujoco.__version__}{share}"
 
     def failures(self) -> list[FieldResult]:
-        """The fields that differ."""
-        return [result for result in self.results if not result.ok and not result.undecided]
+        """The fields with entries that differ."""
+        return [result for result in self.results if result.differs]
 
     def undecided(self) -> list[FieldResult]:
-        """The fields of which MuJoCo itself is not sure, in some state."""
+        """The other fields that have entries of which MuJoCo itself is not sure."""
         return [result for result in self.results if result.undecided]
 
     def layers(self) -> list[str]:
@@ -119,7 +78,7 @@ class Report:
         """Whether a layer had nothing to compare in any state, on either side, so that it proves nothing."""
         results = [result for result in self.results if result.layer == layer]
         if layer in self.counts:
-            return not any(self.counts[layer]) and all(result.ok for result in results)
+            return not any(self.counts[layer]) and not any(result.differs for result in results)
         return all(result.ok and result.index is None for result in results)
 
     def worst(self, layer: str) -> FieldResult:
@@ -131,15 +90,38 @@ class Report:
         for name in self.layers():
             worst = self.worst(name)
             if self.empty(name):
-                lines.append(f"  {name:<21} nothing to compare")
+                lines.append(f"  {name:<24} nothing to compare")
                 continue
-            count = sum(result.layer == name for result in self.results)
-            state = "ok" if worst.ok else "undecided" if worst.undecided else "FAIL"
+            agree, undecided, differ = tally(result for result in self.results if result.layer == name)
+            state = "FAIL" if differ else "undecided" if undecided else "ok"
             lines.append(
-                f"  {name:<21} {count:>3} fields  worst {worst.error:.1e} in {worst.field:<17} "
-                f"tolerance {worst.tolerance:.0e}  {state}"
+                f"  {name:<24} {agree:>7} agree {undecided:>5} undecided {differ:>5} differ  worst {worst.error:.1e} in "
+                f"{worst.field:<17} tolerance {worst.tolerance:.0e}  {state}"
             )
-        return "\n".join(lines + [f"  {result}" for result in (*self.failures(), *self.undecided())])
+        lines += [f"  {result}" for result in (*self.failures(), *self.undecided())]
+        return "\n".join(lines + [f"  cut: {cut}" for cut in self.cuts])
+
+
+def tally(results: Iterable[FieldResult]) -> tuple[int, int, int]:
+    """How many entries of some fields agree, are undecided, and differ."""
+    results = list(results)
+    return (
+        sum(result.agreeing_entries for result in results),
+        sum(result.undecided_entries for result in results),
+        sum(result.differing_entries for result in results),
+    )
+
+
+def merged(first: FieldResult | None, second: FieldResult) -> FieldResult:
+    """Two results of one field in different states: the one that says more, with the entries of both."""
+    if first is None:
+        return second
+    return dataclasses.replace(
+        second if second.rank > first.rank else first,
+        entries=first.entries + second.entries,
+        undecided_entries=first.undecided_entries + second.undecided_entries,
+        differing_entries=first.differing_entries + second.differing_entries,
+    )
 
 
 def check(
@@ -158,30 +140,22 @@ def check(
     rng = np.random.default_rng(seed)
     worst: dict[tuple[str, str], FieldResult] = {}
     counts: dict[str, list[int]] = {layer.name: [] for layer in layers if layer.count is not None}
+    cuts = dict.fromkeys(budget.cuts(pair.theirs_model, layers))
     with quiet():
         for state in range(states):
             random_state(pair.theirs_model, rng, pair.theirs)
             pair.ours.reset()
             copy_state(pair.theirs, pair.ours)
             for layer in layers:
-                start, count, values = pair.run(layer, np.random.default_rng((seed, state)))
+                count, results, cut = pair.judge(layer, np.random.default_rng((seed, state)), state, title)
                 if layer.count is not None:
                     counts[layer.name].append(count)
-                results = []
-                for field, mine, reference in values:
-                    result = compare(mine, reference, title, layer.name, field.name, layer.tolerance, state, field.each)
-                    results.append(result)
-                differ = {result.field for result in results if not result.ok}
-                if layer.jumps and differ:
-                    theirs = {field.name: reference for field, _, reference in values if field.name in differ}
-                    own = pair.spread(layer, start, theirs)
-                    results = [dataclasses.replace(result, spread=own.get(result.field, 0.0)) for result in results]
                 for result in results:
                     key = (layer.name, result.field)
-                    if key not in worst or result.rank > worst[key].rank:
-                        worst[key] = result
+                    worst[key] = merged(worst.get(key), result)
+                cuts |= dict.fromkeys(cut)
     numbers = {name: tuple(found) for name, found in counts.items()}
-    return Report(title, tuple(worst.values()), states, seed, numbers)
+    return Report(title, tuple(worst.values()), states, seed, numbers, tuple(cuts))
 
 
 @dataclass(frozen=True)
@@ -195,43 +169,84 @@ class Pair:
 
     @classmethod
     def of(cls, source: Any) -> Pair:
-        """Load a source on both sides. All trees are awake, but in the layer of sleep.
-
-        Convex shapes collide by MuJoCo's native solver on its side too, whatever the model says.
-        """
+        """Load a source on both sides."""
         ours = kt.load(source)
         with quiet():  # what MuJoCo has to say about the source, `load` has passed on already
             theirs = copy.copy(oracle_model(source))
-        for model in (ours, theirs):
-            model.opt.enableflags = int(model.opt.enableflags) & ~int(kt.EnableBit.SLEEP)
+        for model in (ours, theirs):  # the older solver of convex shapes is MuJoCo's alone
             model.opt.disableflags = int(model.opt.disableflags) & ~int(kt.DisableBit.NATIVECCD)
         return cls(ours, kt.Data(ours), theirs, mujoco.MjData(theirs))
 
-    def run(self, layer: Layer, rng: np.random.Generator) -> tuple[np.ndarray, int, Values]:
-        """Run a layer on both sides: the state before, how much there is to compare, and the fields.
+    def run(self, layer: Layer, rng: np.random.Generator, state: int = 0) -> tuple[np.ndarray, int]:
+        """Run a layer on both sides: the state before, and how much there is to compare.
 
-        rng: for layers with states of their own.
+        rng, state: for layers with states of their own.
         """
-        with layer.setting(self.ours_model), layer.setting(self.theirs_model):
-            if layer.prepare is not None:
-                layer.prepare(self.theirs_model, self.theirs, rng)
-                copy_state(self.theirs, self.ours)
-            start, before = get_start(self.theirs_model, self.theirs), self._count(layer)
-            layer.oracle(self.theirs_model, self.theirs)
-            layer.run(self.ours_model, self.ours)
-            return start, max(before, self._count(layer)), [(field, *self._values(field)) for field in layer.fields]
+        if layer.prepare is not None:
+            layer.prepare(self.theirs_model, self.theirs, rng, state)
+            if layer.sleeps:
+                self.ours.reset()
+            copy_state(self.theirs, self.ours)
+        start, before = get_start(self.theirs_model, self.theirs), self._count(layer)
+        layer.oracle(self.theirs_model, self.theirs)
+        layer.run(self.ours_model, self.ours)
+        return start, max(before, self._count(layer))
 
-    def spread(self, layer: Layer, start: np.ndarray, theirs: dict[str, np.ndarray]) -> dict[str, float]:
-        """How far MuJoCo is from itself in a layer (see `spread`)."""
-        with layer.setting(self.theirs_model):
-            return spread(layer, self.theirs_model, start, theirs, np.random.default_rng(0))
+    @contextmanager
+    def setting(self, layer: Layer) -> Iterator[None]:
+        """Both models as a layer wants them. All trees are awake, unless the layer is about sleep."""
+        awake = nullcontext if layer.sleeps else all_awake
+        with awake(self.ours_model), awake(self.theirs_model):
+            with layer.setting(self.ours_model), layer.setting(self.theirs_model):
+                yield
+
+    def judge(
+        self, layer: Layer, rng: np.random.Generator, state: int = 0, title: str = ""
+    ) -> tuple[int, list[FieldResult], list[str]]:
+        """Run a layer on both sides and judge its fields: how much there is to compare, the results, and what was cut."""
+        with self.setting(layer):
+            start, count = self.run(layer, rng, state)
+            parts, other = parts_of(self.theirs_model, self.theirs), parts_of(self.ours_model, self.ours)
+            found = match(parts, other)
+            entries: dict[str, Entries] = {}
+            values: dict[str, np.ndarray] = {}
+            for field in layer.fields:
+                mine = np.atleast_1d(np.array(field.ours(self.ours_model, self.ours), dtype=float))
+                values[field.name] = oracle_values(field, self.theirs_model, self.theirs)
+                entries[field.name] = line_up(
+                    field, self.theirs_model, self.theirs, values[field.name], self.ours, mine, found, parts, other,
+                    layer.tolerance,
+                )  # fmt: skip
+            doubts = {name: found for name, found in entries.items() if (found.errors() > layer.tolerance).any()}
+            own: dict[str, np.ndarray] = {}
+            cut = []
+            if doubts:
+                choices = {
+                    n: e.field.choice(self.theirs_model, self.theirs) for n, e in doubts.items() if e.field.choice
+                }
+                own, runs = spread(
+                    layer, self.theirs_model, start, parts, values, doubts, choices, np.random.default_rng(0)
+                )
+                if budget.REPEATS > runs == budget.repeats(self.theirs_model, layer.steps):
+                    cut = [f"{layer.name}: MuJoCo was run {runs} times against itself, not {budget.REPEATS}"]
+        results = [
+            verdict(found, title, layer.name, layer.tolerance, state, own.get(name)) for name, found in entries.items()
+        ]
+        return count, results, cut
 
     def _count(self, layer: Layer) -> int:
         return 1 if layer.count is None else layer.count(self.theirs_model, self.theirs)
 
-    def _values(self, field: Field) -> tuple[np.ndarray, np.ndarray]:
-        mine = np.atleast_1d(np.array(field.ours(self.ours_model, self.ours), dtype=float))
-        return mine, np.atleast_1d(np.array(field.theirs(self.theirs_model, self.theirs), dtype=float))
+
+@contextmanager
+def all_awake(model: Any) -> Iterator[None]:
+    """The model without sleep."""
+    enabled = int(model.opt.enableflags)
+    model.opt.enableflags = enabled & ~int(kt.EnableBit.SLEEP)
+    try:
+        yield
+    finally:
+        model.opt.enableflags = enabled
 
 
 @contextmanager
@@ -243,21 +258,6 @@ def quiet() -> Iterator[None]:
             yield
         finally:
             told.clear()
-
-
-def compare(
-    ours: np.ndarray, theirs: np.ndarray, model: str, layer: str, field: str, tolerance: float, state: int = 0,
-    each: bool = False,
-) -> FieldResult:  # fmt: skip
-    """Compare one field in one state. each: judge every number by its own size."""
-    error, index = error_of(ours, theirs, each)
-    if index is None:
-        note = f"shape {ours.shape} against MuJoCo's {theirs.shape}" if error else ""
-        return FieldResult(model, layer, field, tolerance, error, state=state, note=note)
-    note = "" if np.isfinite(error) else "not finite"
-    return FieldResult(
-        model, layer, field, tolerance, error, index, float(ours[index]), float(theirs[index]), state, note
-    )
 
 
 def oracle_model(source: Any) -> mujoco.MjModel:

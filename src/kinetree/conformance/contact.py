@@ -8,8 +8,8 @@ What is set alike on both sides, because it is no question of right or wrong:
  * The same goes for noslip iterations, if the model has any; how far a few of them come hangs on the order of contacts.
  * All trees are awake: sleep is a layer of its own (`sleeping`).
 
-Contacts of convex shapes found by iteration are a layer of their own: they are compared up to the order of those of one pair of
-geoms, which rounding decides where an edge lies on a face.
+Contacts of convex shapes found by iteration are a layer of their own. All contacts are compared as sets within a pair of geoms,
+and rows in the order of the contacts they belong to (`matching`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ import kinetree as kt
 
 from ..collision.driver import CLOSED_FORMS, SHAPES
 from ..efc import dense_jacobian
-from ..types import Solver
-from . import convert, tolerances
-from .layer import Field, Getter, Layer, converted, plain, sequence
-from .smooth import actuator_moment, oracle_steps, set_acceleration, steps, tree_forces, unlimited_servos
+from ..types import Jacobian, Solver
+from . import tolerances
+from .layer import STEPS, Along, Field, Getter, Layer, plain, sequence
+from .matching import FIRST_CONTACT
+from .smooth import BODY_FORCES, MOVED, SOLVED, actuator_moment, oracle_steps, set_acceleration, steps, unlimited_servos
 from .touching import resting_state, touching_state
 
 Choice = Callable[[Any, Any], np.ndarray]
@@ -45,12 +46,18 @@ CHANGED = (
     "enableflags",
 )  # fmt: skip
 
+DEFAULTS = {
+    "solver": int(Solver.NEWTON), "tolerance": 1e-8, "ls_tolerance": 0.01, "noslip_tolerance": 1e-6, "iterations": 100,
+    "ls_iterations": 50, "noslip_iterations": 0, "jacobian": int(Jacobian.AUTO),
+}  # fmt: skip
+"""MuJoCo's own settings of the solver."""
+
 CONTACT = (
     "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion", "surfacevel",
     "dim", "geom", "exclude",
 )  # fmt: skip
 ROWS = (
-    "efc_type", "efc_id", "efc_pos", "efc_margin", "efc_frictionloss", "efc_diagA", "efc_KBIP", "efc_D", "efc_R", "efc_vel",
+    "efc_type", "efc_pos", "efc_margin", "efc_frictionloss", "efc_diagA", "efc_KBIP", "efc_D", "efc_R", "efc_vel",
     "efc_aref",
 )  # fmt: skip
 
@@ -58,15 +65,45 @@ ROWS = (
 # how fields are read
 
 
+LENGTHS = {"dist": "length", "pos": "length", "frame": "1", "includemargin": "length"}
+
+
 def contact_fields(*names: str, choice: Choice | None = None) -> tuple[Field, ...]:
-    """Members of contacts, one row for each contact, or for each that is chosen, in the order of the choice."""
+    """Members of contacts, one row for each contact, or for each that is chosen."""
 
     def getter(name: str) -> Getter:
-        if choice is None:
-            return lambda _model, data: getattr(data.contact, name)
-        return lambda model, data: getattr(data.contact, name)[choice(model, data)]
+        special = {"geom": geoms_in_place, "efc_address": owns_its_rows}
+        return special.get(name, lambda _model, data: getattr(data.contact, name))
 
-    return tuple(Field(f"contact.{name}", getter(name), getter(name)) for name in names)
+    return tuple(
+        Field(f"contact.{name}", getter(name), getter(name), along=Along.CONTACTS, choice=choice,
+              parts=((0, LENGTHS.get(name, "")),))
+        for name in names
+    )  # fmt: skip
+
+
+def geoms_in_place(_model: Any, data: Any) -> np.ndarray:
+    """Of each contact its two geoms, and how many other pairs come before in the list: pairs have an order, contacts of one not."""
+    geoms = np.asarray(data.contact.geom).reshape(-1, 2)
+    fresh = np.any(np.diff(geoms, axis=0, prepend=geoms[:1]) != 0, axis=1)
+    return np.column_stack([geoms, np.cumsum(fresh)])
+
+
+def owns_its_rows(_model: Any, data: Any) -> np.ndarray:
+    """Whether the rows at `efc_address` of a contact say that they are its own (1) or not (0); -1 where there are none."""
+    address, numbers = np.array(data.contact.efc_address), np.array(data.efc_id)
+    inside = (address >= 0) & (address < len(numbers))
+    owner = np.full(len(address), -1)
+    owner[inside] = numbers[address[inside]]
+    return np.where(address < 0, -1, owner == np.arange(len(address)))
+
+
+def row_owner(model: Any, data: Any) -> np.ndarray:
+    """`efc_id`, with the pair of geoms of a contact as one number in place of the contact's."""
+    numbers, geoms = np.array(data.efc_id), np.asarray(data.contact.geom).reshape(-1, 2)
+    of_contacts = (np.array(data.efc_type) >= FIRST_CONTACT) & (numbers >= 0) & (numbers < len(geoms))
+    numbers[of_contacts] = geoms[numbers[of_contacts]] @ (int(model.ngeom), 1)
+    return numbers
 
 
 def in_closed_form(model: Any, data: Any) -> np.ndarray:
@@ -75,11 +112,8 @@ def in_closed_form(model: Any, data: Any) -> np.ndarray:
 
 
 def by_iteration(model: Any, data: Any) -> np.ndarray:
-    """Contacts of the other pairs, those of one pair sorted by where they are along a line that no robot is aligned with."""
-    found = np.flatnonzero([_iterated(model, pair) for pair in data.contact.geom])
-    along = data.contact.pos[found] @ (0.61, 0.53, 0.589)
-    groups = np.cumsum(np.any(np.diff(data.contact.geom[found], axis=0, prepend=-1) != 0, axis=1))
-    return found[np.lexsort((along, groups))]
+    """Contacts of the other pairs."""
+    return np.flatnonzero([_iterated(model, pair) for pair in data.contact.geom])
 
 
 def _iterated(model: Any, pair: np.ndarray) -> bool:
@@ -133,6 +167,21 @@ def tight(model: Any) -> Iterator[None]:
 
 
 @contextmanager
+def default_solver(model: Any) -> Iterator[None]:
+    """The model with the solver that MuJoCo has unless told otherwise, on one island after the other."""
+    opt = model.opt
+    kept = {name: getattr(opt, name) for name in (*DEFAULTS, "disableflags")}
+    for name, value in DEFAULTS.items():
+        setattr(opt, name, value)
+    opt.disableflags = int(opt.disableflags) & ~int(kt.DisableBit.ISLAND)
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(opt, name, value)
+
+
+@contextmanager
 def tight_motion(model: Any) -> Iterator[None]:
     """The same for a motion: without sensors, and orientation servos of unlimited torque (see `smooth_motion`)."""
     disabled = int(model.opt.disableflags)
@@ -163,7 +212,6 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
         (*counts("ncon"), *contact_fields(*CONTACT, choice=in_closed_form)),
         prepare=touching_state,
         count=counted(in_closed_form),
-        jumps=True,
     ),
     Layer(
         "contact geometry, convex",
@@ -172,7 +220,6 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
         mujoco.mj_fwdPosition,
         (*counts("ncon"), *contact_fields(*CONTACT, choice=by_iteration)),
         count=counted(by_iteration),
-        jumps=True,
     ),
     Layer(
         "constraint rows",
@@ -181,58 +228,65 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
         mujoco.mj_fwdVelocity,
         (
             *counts("nefc", "ne", "nf", "nl"),
-            Field("efc_J", our_jacobian, oracle_jacobian),
-            *plain(*ROWS, each=True),
+            Field("efc_J", our_jacobian, oracle_jacobian, along=Along.ROWS, parts=((0, "1"),)),
+            Field("efc_id", row_owner, row_owner, along=Along.ROWS),
+            *plain(*ROWS, each=True, along=Along.ROWS),
             *contact_fields("mu", "efc_address"),
             Field("actuator_moment", actuator_moment, actuator_moment),
-            *plain("qfrc_adhesion"),
+            *plain("qfrc_adhesion", unit="joint force"),
         ),
         count=rows,
-        jumps=True,
     ),
     Layer(
         "solved",
         tolerances.SOLVED,
         kt.forward,
         mujoco.mj_forward,
-        plain("qacc", "qfrc_constraint", "efc_force"),
+        (*SOLVED, *plain("efc_force", along=Along.ROWS)),
         setting=tight,
         count=rows,
-        jumps=True,
     ),
     Layer(
         "sensors in contact",
         tolerances.SENSOR_CONSTRAINT,
         kt.rne_post_constraint,
         mujoco.mj_rnePostConstraint,
-        (
-            *converted(convert.body_motion, "cacc"),
-            *converted(convert.body_force, "cfrc_ext"),
-            Field("cfrc_int", tree_forces, lambda model, data: tree_forces(model, data, convert.body_force)),
-            *plain("sensordata"),
-        ),
+        BODY_FORCES,
+        setting=tight,
         count=rows,
-        jumps=True,
     ),
     Layer(
         "inverse in contact",
         tolerances.INVERSE_CONTACT,
         sequence(set_acceleration, kt.inverse),
         sequence(set_acceleration, mujoco.mj_inverse),
-        plain("qfrc_inverse", "qfrc_constraint", "efc_force", "efc_state"),
+        (*plain("qfrc_inverse", "qfrc_constraint"), *plain("efc_force", "efc_state", along=Along.ROWS)),
         setting=tight,
         count=rows,
-        jumps=True,
+    ),
+    Layer(
+        "default solver",
+        tolerances.AS_SHIPPED,
+        kt.forward,
+        mujoco.mj_forward,
+        (
+            *counts("nefc", "nisland"),
+            *SOLVED,
+            *plain("efc_force", along=Along.ROWS),
+            *plain("sensordata", along=Along.READINGS),
+        ),
+        setting=default_solver,
+        count=rows,
     ),
     Layer(
         "trajectory in contact",
         tolerances.TRAJECTORY_CONTACT,
         steps,
         oracle_steps,
-        plain("time", "qpos", "qvel", "act"),
+        MOVED,
         setting=tight_motion,
         prepare=resting_state,
         count=rows,
-        jumps=True,
+        steps=STEPS,
     ),
 )  # fmt: skip

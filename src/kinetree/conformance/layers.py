@@ -1,6 +1,6 @@
 """All layers of the comparison, in the order in which they run.
 
-A new layer is one more row in `smooth.py`, `contact.py` or `sleeping.py`. Rows are run in order on the same pair of datas, so a
+A new layer is one more row in `smooth.py`, `contact.py`, `shipped.py` or `sleeping.py`. Rows are run in order on the same pair of datas, so a
 layer may count on what the rows above it have computed.
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from .contact import CONTACT_LAYERS
 from .layer import STEPS, Field, Layer
+from .shipped import SHIPPED_LAYERS
 from .sleeping import SLEEP_LAYERS
 from .smooth import SMOOTH, SMOOTH_LAYERS
 
-LAYERS: tuple[Layer, ...] = (*SMOOTH_LAYERS, *CONTACT_LAYERS, *SLEEP_LAYERS)
+LAYERS: tuple[Layer, ...] = (*SMOOTH_LAYERS, *CONTACT_LAYERS, *SHIPPED_LAYERS, *SLEEP_LAYERS)
 
 
 def layer_names() -> tuple[str, ...]:
@@ -22,6 +23,7 @@ def layer_names() -> tuple[str, ...]:
 __all__ = [
     "CONTACT_LAYERS",
     "LAYERS",
+    "SHIPPED_LAYERS",
     "SLEEP_LAYERS",
     "SMOOTH",
     "SMOOTH_LAYERS",

@@ -7,7 +7,7 @@ sleep is so large that many do, at rest or not; RK4, with which MuJoCo does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,9 @@ import kinetree as kt
 from ..types import EqType, Integrator, SleepPolicy
 from . import tolerances
 from .contact import tight_motion
-from .layer import Field, Getter, Layer
+from .layer import Layer
+from .recorder import Recorder
+from .smooth import speed_gained
 from .touching import resting_state
 
 STEPS = 120
@@ -35,8 +37,6 @@ RECORDED = (
     "tree_asleep", "body_awake", "ntree_awake", "nbody_awake", "nparent_awake", "nv_awake", "nisland", "nefc", "qpos", "qvel",
 )  # fmt: skip
 LISTS = {"body_awake_ind": "nbody_awake", "parent_awake_ind": "nparent_awake", "dof_awake_ind": "nv_awake"}
-
-_records: dict[int, dict[str, np.ndarray]] = {}  # by the identity of a data, of its last run
 
 
 def can_sleep(model: Any) -> bool:
@@ -67,9 +67,9 @@ def sleeping(model: Any) -> Iterator[None]:
                 setattr(opt, name, value)
 
 
-def awake_at_rest(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:
+def awake_at_rest(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, _state: int = 0) -> None:
     """A random state near rest with all trees awake, on which nothing is applied."""
-    _records.clear()
+    RECORDER.records.clear()
     flags = int(model.opt.enableflags)
     model.opt.enableflags = flags & ~int(kt.EnableBit.SLEEP)
     mujoco.mj_resetData(model, data)
@@ -79,38 +79,26 @@ def awake_at_rest(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Gen
     model.opt.enableflags = flags
 
 
-def recorder(step: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Some steps, with what is compared recorded after each."""
-
-    def run(model: Any, data: Any) -> None:
-        rows: dict[str, list[np.ndarray]] = {name: [] for name in (*RECORDED, *LISTS)}
-        for k in range(STEPS):
-            if k == PUSHED and model.nv:
-                data.qvel[0] = PUSH
-            step(model, data)
-            for name in RECORDED:
-                rows[name].append(np.atleast_1d(np.array(getattr(data, name), float)))
-            for name, count in LISTS.items():
-                entries = np.array(getattr(data, name), float)
-                entries[getattr(data, count) :] = -1.0  # beyond, lists hold what they held before
-                rows[name].append(entries)
-        _records[id(data)] = {name: np.array(values) for name, values in rows.items()}
-
-    return run
+def read(model: Any, data: Any) -> dict[str, np.ndarray]:
+    """What is compared after each step."""
+    out = {name: np.array(getattr(data, name), float) for name in (*RECORDED, *LISTS)}
+    for name, count in LISTS.items():
+        out[name][getattr(data, count) :] = -1.0  # beyond, lists hold what they held before
+    return out | {"speed gained": speed_gained(model, data)}
 
 
-def fields() -> tuple[Field, ...]:
-    """Everything that is recorded, a row for each step."""
+def push(model: Any, data: Any, step: int) -> None:
+    """Half way, a velocity."""
+    if step == PUSHED and model.nv:
+        data.qvel[0] = PUSH
 
-    def getter(name: str) -> Getter:
-        return lambda _model, data: _records[id(data)][name]
 
-    return tuple(Field(name, getter(name), getter(name)) for name in (*RECORDED, *LISTS))
+RECORDER = Recorder(read, STEPS, range(STEPS), push)
 
 
 def sleepers(_model: mujoco.MjModel, data: mujoco.MjData) -> int:
     """How many trees slept in some step of MuJoCo's last run."""
-    record = _records.get(id(data))
+    record = RECORDER.records.get(id(data))
     return 0 if record is None else int((record["tree_asleep"] >= 0).any(axis=0).sum())
 
 
@@ -118,12 +106,12 @@ SLEEP_LAYERS: tuple[Layer, ...] = (
     Layer(
         "sleep",
         tolerances.TRAJECTORY_CONTACT,
-        recorder(kt.step),
-        recorder(mujoco.mj_step),
-        fields(),
+        RECORDER.motion(kt.step),
+        RECORDER.motion(mujoco.mj_step),
+        tuple(RECORDER.field(name, terms="speed gained" if name == "qvel" else "") for name in (*RECORDED, *LISTS)),
         setting=sleeping,
         prepare=awake_at_rest,
         count=sleepers,
-        jumps=True,
+        steps=STEPS,
     ),
 )

@@ -12,13 +12,20 @@ import numpy as np
 import kinetree as kt
 
 from ..types import GainType
-from . import convert, tolerances
-from .layer import STEPS, Field, Layer, converted, plain, reader, sequence
+from . import budget, convert, tolerances
+from .layer import STEPS, Along, Field, Layer, Parts, converted, plain, reader, sequence
 from .states import gentle_state
 
 SMOOTH = int(kt.DisableBit.CONSTRAINT | kt.DisableBit.SENSOR)
 """What a motion without constraints leaves out, on both sides."""
 NO_LIMIT = 1e10
+COINCIDING = 1e-6
+"""Length of a wrap, as a share of the model's extent, below which its two points say nothing: the tendon only touches."""
+INERTIA: Parts = ((6, "inertia"), (3, "mass length"), (1, "mass"))
+MOTION: Parts = ((3, "1"), (3, "length"))
+VELOCITY: Parts = ((3, "rate"), (3, "speed"))
+ACCELERATION: Parts = ((3, ""), (3, ""))
+WRENCH: Parts = ((3, "torque"), (3, "force"))
 
 # how fields are read
 
@@ -31,9 +38,41 @@ def subtree_mass(model: mujoco.MjModel, _data: mujoco.MjData) -> np.ndarray:
     return mass
 
 
-def tendon_points(_model: Any, data: Any) -> np.ndarray:
-    """Points of all tendon paths (n, 3); what lies behind them in `wrap_xpos` is left from other states."""
-    return data.wrap_xpos.reshape(-1, 3)[: np.sum(data.ten_wrapnum)]
+def tendon_paths(model: Any, data: Any) -> list[np.ndarray]:
+    """Points of each tendon's path (n, 3), without those of wraps that have no length.
+
+    Where a tendon just touches a wrapped surface, two points coincide or there are none: the last digit decides.
+    """
+    points, objects = data.wrap_xpos.reshape(-1, 3), np.array(data.wrap_obj).reshape(-1)
+    short = COINCIDING * float(model.stat.extent)
+    out = []
+    for first, count in zip(data.ten_wrapadr, data.ten_wrapnum, strict=True):
+        kept, k, last = [], int(first), int(first) + int(count)
+        while k < last:
+            wraps = objects[k] >= 0 and k + 1 < last and objects[k + 1] == objects[k]
+            if wraps and np.linalg.norm(points[k + 1] - points[k]) > short:
+                kept += [points[k], points[k + 1]]
+            elif not wraps:
+                kept.append(points[k])
+            k += 2 if wraps else 1
+        out.append(np.array(kept).reshape(-1, 3))
+    return out
+
+
+def tendon_points(model: Any, data: Any) -> np.ndarray:
+    """Points of all tendon paths (n, 3)."""
+    return np.concatenate([np.zeros((0, 3)), *tendon_paths(model, data)])
+
+
+def path_lengths(model: Any, data: Any) -> np.ndarray:
+    """Number of points of each tendon's path."""
+    return np.array([len(path) for path in tendon_paths(model, data)], float)
+
+
+def path_starts(model: Any, data: Any) -> np.ndarray:
+    """Number of points before each tendon's path."""
+    lengths = path_lengths(model, data)
+    return np.cumsum(lengths) - lengths if len(lengths) else lengths
 
 
 def actuator_moment(model: Any, data: Any) -> np.ndarray:
@@ -50,6 +89,12 @@ def oracle_m(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     out = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, out)
     return out
+
+
+def m_scale(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What entries of M are relative to: no entry is larger than the root of the product of the two on the diagonal."""
+    root = np.sqrt(np.maximum(np.diag(oracle_m(model, data)), 0.0))
+    return np.outer(root, root)
 
 
 def momentum(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
@@ -70,6 +115,32 @@ def tree_forces(model: Any, data: Any, conversion: Callable[[Any, Any, str], np.
     return (data.cfrc_int if conversion is None else conversion(model, data, "cfrc_int"))[1:]
 
 
+def speed_gained(model: Any, data: Any) -> np.ndarray:
+    """What each dof would gain in one step without constraints: at rest, velocities are what is left of that."""
+    return model.opt.timestep * np.array(data.qacc_smooth)
+
+
+def speed_scale(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What velocities are relative to: the largest, or what a step would add to one."""
+    return np.abs(np.concatenate([data.qvel, speed_gained(model, data)])).max(initial=0.0)
+
+
+def acceleration_scale(_model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What accelerations are relative to: the largest, or the largest that constraints take away."""
+    return np.abs(np.concatenate([data.qacc, data.qacc_smooth])).max(initial=0.0)
+
+
+MOVED: tuple[Field, ...] = (
+    *plain("time", "qpos", "act"),
+    Field("qvel", reader("qvel"), reader("qvel"), scale=speed_scale),
+)
+"""Where a motion has ended."""
+SOLVED: tuple[Field, ...] = (
+    Field("qacc", reader("qacc"), reader("qacc"), scale=acceleration_scale),
+    *plain("qfrc_constraint"),
+)
+"""What the solver of constraints gives each dof."""
+
 # how fields are filled
 
 
@@ -79,11 +150,11 @@ def set_acceleration(_model: Any, data: Any) -> None:
 
 
 def steps(model: Any, data: Any) -> None:
-    kt.step(model, data, STEPS)
+    kt.step(model, data, budget.steps(model, STEPS))
 
 
 def oracle_steps(model: mujoco.MjModel, data: mujoco.MjData) -> None:
-    mujoco.mj_step(model, data, STEPS)
+    mujoco.mj_step(model, data, budget.steps(model, STEPS))
 
 
 @contextmanager
@@ -132,10 +203,18 @@ def smooth_motion(model: Any) -> Iterator[None]:
         yield
 
 
-def calm(model: mujoco.MjModel, data: mujoco.MjData, _rng: np.random.Generator) -> None:
+def calm(model: mujoco.MjModel, data: mujoco.MjData, _rng: np.random.Generator, _state: int = 0) -> None:
     """The random state at hand, calmed."""
     gentle_state(model, data)
 
+
+BODY_FORCES: tuple[Field, ...] = (
+    *converted(convert.body_motion, "cacc", parts=ACCELERATION),
+    *converted(convert.body_force, "cfrc_ext", parts=WRENCH),
+    Field("cfrc_int", tree_forces, lambda model, data: tree_forces(model, data, convert.body_force), parts=WRENCH),
+    *plain("sensordata", along=Along.READINGS),
+)
+"""What `mj_rnePostConstraint` and sensors make of accelerations and forces."""
 
 SMOOTH_LAYERS: tuple[Layer, ...] = (
     Layer(
@@ -143,10 +222,11 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         tolerances.KINEMATICS,
         sequence(kt.kinematics, kt.com_pos, kt.camlight),
         sequence(mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight),
-        plain(
-            "xpos", "xquat", "xmat", "xipos", "xiquat", "ximat", "xanchor", "xaxis",
-            "geom_xpos", "geom_xquat", "geom_xmat", "site_xpos", "site_xquat", "site_xmat",
-            "cam_xpos", "cam_xmat", "light_xpos", "light_xdir", "subtree_com",
+        (
+            *plain("xpos", "xipos", "xanchor", "geom_xpos", "site_xpos", unit="length"),
+            *plain("cam_xpos", "light_xpos", "subtree_com", unit="length"),
+            *plain("xquat", "xmat", "xiquat", "ximat", "xaxis", "geom_xquat", "geom_xmat", unit="1"),
+            *plain("site_xquat", "site_xmat", "cam_xmat", "light_xdir", unit="1"),
         ),
     ),
     Layer(
@@ -156,8 +236,8 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         sequence(),
         (
             Field("subtree_mass", reader("subtree_mass"), subtree_mass),
-            *converted(convert.body_inertia, "cinert"),
-            *converted(convert.dof_motion, "cdof"),
+            *converted(convert.body_inertia, "cinert", parts=INERTIA),
+            *converted(convert.dof_motion, "cdof", parts=MOTION),
         ),
     ),
     Layer(
@@ -166,8 +246,10 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         sequence(kt.tendon, kt.tendon_path),
         mujoco.mj_tendon,
         (
-            *plain("ten_length", "ten_J", "ten_wrapadr", "ten_wrapnum"),
-            Field("wrap_xpos", tendon_points, tendon_points),
+            *plain("ten_length", "ten_J", unit="length"),
+            Field("ten_wrapadr", path_starts, path_starts),
+            Field("ten_wrapnum", path_lengths, path_lengths),
+            Field("wrap_xpos", tendon_points, tendon_points, parts=((0, "length"),)),
         ),
     ),
     Layer(
@@ -176,8 +258,8 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         sequence(kt.make_m, kt.factor_m),
         sequence(mujoco.mj_makeM, mujoco.mj_factorM),
         (
-            Field("M", kt.full_m, oracle_m),
-            *converted(convert.body_inertia, "crb"),
+            Field("M", kt.full_m, oracle_m, scale=m_scale),
+            *converted(convert.body_inertia, "crb", parts=INERTIA),
             Field("M x = y", solved_momentum, momentum),
         ),
     ),
@@ -187,14 +269,16 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         sequence(kt.transmission, kt.fwd_velocity, kt.fwd_actuation),
         sequence(mujoco.mj_transmission, mujoco.mj_fwdVelocity, mujoco.mj_fwdActuation),
         (
-            *converted(convert.body_motion, "cvel"),
-            *converted(convert.dof_motion, "cdof_dot"),
-            *plain("ten_velocity", "actuator_length", "actuator_velocity"),
+            *converted(convert.body_motion, "cvel", parts=VELOCITY),
+            *converted(convert.dof_motion, "cdof_dot", parts=VELOCITY),
+            *plain("ten_velocity", "actuator_velocity", unit="speed"),
+            *plain("actuator_length", unit="length"),
             Field("actuator_moment", actuator_moment, actuator_moment),
             *plain(
                 "qfrc_bias", "qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_adhesion", "qfrc_passive",
-                "act_dot", "actuator_force", "qfrc_actuator",
+                "qfrc_actuator", unit="joint force",
             ),
+            *plain("act_dot", "actuator_force"),
         ),
         setting=smooth,
     ),
@@ -203,14 +287,14 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         tolerances.MOMENTUM,
         kt.subtree_vel,
         mujoco.mj_subtreeVel,
-        plain("subtree_linvel", "subtree_angmom"),
+        (*plain("subtree_linvel", unit="speed"), *plain("subtree_angmom", unit="angular momentum")),
     ),
     Layer(
         "acceleration",
         tolerances.ACCELERATION,
         sequence(kt.fwd_acceleration, set_acceleration, kt.inverse),
         sequence(mujoco.mj_fwdAcceleration, set_acceleration, mujoco.mj_inverse),
-        plain("qfrc_smooth", "qacc_smooth", "qfrc_inverse"),
+        (*plain("qfrc_smooth", "qfrc_inverse", unit="joint force"), *plain("qacc_smooth")),
         setting=smooth,
     ),
     Layer(
@@ -218,19 +302,14 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         tolerances.ENERGY,
         sequence(kt.energy_pos, kt.energy_vel),
         sequence(mujoco.mj_energyPos, mujoco.mj_energyVel),
-        plain("energy"),
+        plain("energy", unit="energy"),
     ),
     Layer(
         "sensor",
         tolerances.SENSOR,
         sequence(kt.forward, kt.rne_post_constraint),
         sequence(mujoco.mj_forward, mujoco.mj_rnePostConstraint),
-        (
-            *converted(convert.body_motion, "cacc"),
-            *converted(convert.body_force, "cfrc_ext"),
-            Field("cfrc_int", tree_forces, lambda model, data: tree_forces(model, data, convert.body_force)),
-            *plain("sensordata"),
-        ),
+        BODY_FORCES,
         setting=unconstrained,
     ),
     Layer(
@@ -238,8 +317,9 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         tolerances.TRAJECTORY_SMOOTH,
         steps,
         oracle_steps,
-        plain("time", "qpos", "qvel", "act"),
+        MOVED,
         setting=smooth_motion,
         prepare=calm,
+        steps=STEPS,
     ),
 )  # fmt: skip

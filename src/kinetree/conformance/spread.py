@@ -1,4 +1,4 @@
-"""How far MuJoCo is from itself when it starts a hair away: what differs no more than that cannot be judged.
+"""How far MuJoCo is from itself, entry by entry, when it starts a hair away: by what it differs there, nobody can be judged.
 
 Rounding decides whether surfaces that are exactly tangent touch, and in a chaotic motion it decides where bodies are a hundred
 steps later. Two correct programs differ there as much as one does from itself.
@@ -6,56 +6,84 @@ steps later. Two correct programs differ there as much as one does from itself.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import mujoco
 import numpy as np
 
-from .layer import Layer
+from . import budget
+from .judge import Entries, oracle_values, take
+from .layer import Along, Layer
+from .matching import Match, Parts, match, match_readings, parts_of
+from .tolerances import EXCUSE, HAIR
 from .touching import set_start
-
-HAIR = 1e-13
-"""Change of positions and velocities: a few hundred roundings."""
-REPEATS = 100
-"""Runs until MuJoCo counts as agreeing with itself."""
 
 
 def spread(
-    layer: Layer, model: mujoco.MjModel, start: np.ndarray, theirs: dict[str, np.ndarray], rng: np.random.Generator
-) -> dict[str, float]:
-    """The largest error of some fields between MuJoCo's own runs of a layer; infinite where the number of things changes.
+    layer: Layer, model: mujoco.MjModel, start: np.ndarray, parts: Parts, values: dict[str, np.ndarray],
+    questions: dict[str, Entries], choices: dict[str, np.ndarray], rng: np.random.Generator,
+) -> tuple[dict[str, np.ndarray], int]:  # fmt: skip
+    """The largest error of each entry between MuJoCo's own runs of a layer, relative to its scale, and how many runs there were.
 
-    start: the whole state before the layer. theirs: the fields in question from there. It ends when all are beyond the
-    tolerance.
+    start: the whole state before the layer. parts: of which contacts and rows MuJoCo had. values: its fields from there.
+    questions: the fields in doubt. choices: of fields that compare some contacts, which. It ends when all are excused.
     """
-    out = dict.fromkeys(theirs, 0.0)
-    data = mujoco.MjData(model)
-    for _ in range(REPEATS):
+    out = {name: np.zeros(entries.ours.shape) for name, entries in questions.items()}
+    errors = {name: entries.errors() for name, entries in questions.items()}
+    doubts = {name: error > layer.tolerance for name, error in errors.items()}
+    data, hair = mujoco.MjData(model), _hair(model)
+    most = budget.repeats(model, layer.steps)
+    for run in range(most):
         mujoco.mj_resetData(model, data)
         set_start(model, data, start)
-        mujoco.mj_integratePos(model, data.qpos, HAIR * rng.normal(size=model.nv), 1.0)
-        data.qvel[:] += HAIR * rng.normal(size=model.nv)
+        mujoco.mj_integratePos(model, data.qpos, hair * rng.normal(size=model.nv), 1.0)
+        data.qvel[:] += hair * rng.normal(size=model.nv)
         mujoco.mj_forward(model, data)
         layer.oracle(model, data)
-        for field in layer.fields:
-            if field.name not in theirs:
-                continue
-            again = np.atleast_1d(np.array(field.theirs(model, data), dtype=float))
-            out[field.name] = max(out[field.name], error_of(again, theirs[field.name], field.each)[0])
-        if min(out.values()) > layer.tolerance:
-            break
-    return out
+        now = parts_of(model, data)
+        found = match(parts, now)
+        for name, entries in questions.items():
+            again = oracle_values(entries.field, model, data)
+            own = _own(entries, model, values[name], again, parts, now, found, choices.get(name))
+            np.maximum(out[name], own, out=out[name])
+        if all((errors[name][doubts[name]] <= EXCUSE * out[name][doubts[name]]).all() for name in questions):
+            return out, run + 1
+    return out, most
 
 
-def error_of(ours: np.ndarray, theirs: np.ndarray, each: bool = False) -> tuple[float, tuple[int, ...] | None]:
-    """The largest error of a field and where it is: see `FieldResult`."""
-    if ours.shape != theirs.shape:
-        return np.inf, None
-    if not theirs.size:
-        return 0.0, None
-    finite = np.isfinite(ours) & np.isfinite(theirs)
-    with np.errstate(invalid="ignore"):
-        sizes = np.abs(theirs) if each else np.max(np.abs(theirs[finite]), initial=0.0)
-        errors = np.abs(ours - theirs) / np.maximum(1.0, sizes)
-    # Whatever is not finite, on either side or on both, must never pass for agreement.
-    errors[~finite] = np.inf
-    index = np.unravel_index(int(np.argmax(errors)), errors.shape)
-    return float(errors[index]), tuple(int(i) for i in index)
+def _own(
+    entries: Entries, model: mujoco.MjModel, before: np.ndarray, again: np.ndarray, parts: Parts, now: Parts, found: Match,
+    chosen: np.ndarray | None,
+) -> np.ndarray:  # fmt: skip
+    """What one more run says about each entry of a field."""
+    along = entries.field.along
+    out = np.zeros(entries.ours.shape)
+    if along in (Along.CONTACTS, Along.ROWS):
+        contacts = along is Along.CONTACTS
+        partners = found.contacts if contacts else found.rows
+        chosen = np.arange(len(before)) if chosen is None else chosen
+        change = np.abs(take(again, partners[chosen]) - before[chosen])
+        out[: len(chosen)] = np.where(np.isfinite(change), change, 0.0) / entries.scale[: len(chosen)]
+        names = parts.pairs if contacts else parts.rows
+        others = now.pairs if contacts else now.rows
+        more = found.more_contacts if contacts else found.more_rows
+        flips: set[Hashable] = {names[k] for k in np.flatnonzero(partners < 0)} | {others[k] for k in more}
+        out[[group in flips for group in entries.groups]] = np.inf
+        return out
+    if again.shape != before.shape:
+        return np.full(out.shape, np.inf)
+    if along is Along.READINGS:
+        again = match_readings(model, again, before)
+    if out.shape != before.shape:  # our shape is another one, and MuJoCo's never is
+        return out
+    change = np.abs(again - before)
+    return np.where(np.isfinite(change), change, 0.0) / entries.scale
+
+
+def _hair(model: mujoco.MjModel) -> np.ndarray:
+    """The change of each dof: angles by a hair, lengths by a hair times the size of the model, if that is small."""
+    lengths = np.zeros(model.nv, bool)
+    counts = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_SLIDE): 1}
+    for kind, dof in zip(model.jnt_type, model.jnt_dofadr, strict=True):
+        lengths[dof : dof + counts.get(int(kind), 0)] = True
+    return HAIR * np.where(lengths, min(1.0, float(model.stat.extent)), 1.0)

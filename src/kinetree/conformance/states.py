@@ -33,7 +33,7 @@ def random_state(model: mujoco.MjModel, rng: np.random.Generator, data: mujoco.M
     for joint in range(model.njnt):
         _random_joint(model, data, joint, rng)
     data.qvel[:] = rng.normal(size=model.nv)
-    data.ctrl[:] = _within(model.actuator_ctrllimited, model.actuator_ctrlrange, rng)
+    data.ctrl[:] = random_controls(model, rng)
     for actuator in range(model.nactuator):
         first, count = model.actuator_actadr[actuator], model.actuator_actnum[actuator]
         data.act[first : first + count] = _activation(model, actuator, count, rng)
@@ -48,6 +48,11 @@ def random_state(model: mujoco.MjModel, rng: np.random.Generator, data: mujoco.M
     for delayed in np.flatnonzero(model.actuator_history[:, 0]):
         _random_history(model, data, int(delayed), rng)
     return data
+
+
+def random_controls(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
+    """Controls within their ranges (nu)."""
+    return _within(model.actuator_ctrllimited, model.actuator_ctrlrange, rng)
 
 
 def gentle_state(model: mujoco.MjModel, data: mujoco.MjData) -> None:

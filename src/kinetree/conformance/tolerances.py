@@ -1,9 +1,29 @@
 """How closely each layer must agree with MuJoCo, and why not closer: the one place where tolerances live.
 
-The error of a field is max |ours - theirs| / max(1, max |theirs|).
+The error of an entry is |ours - theirs| relative to the scale of its field: its largest number in that state, so that the field
+of a robot of a milligram is held to as many digits as that of a ton. Fields that mix units (an inertia and a mass, an angular and
+a linear part, sensors of several kinds) have a scale for each; of an inertia matrix M it is the root of M[i, i] M[j, j]; rows of
+constraints, whose weights differ by many orders, are each relative to themselves.
 """
 
 from __future__ import annotations
+
+ROUNDING = 1e-13
+"""Where terms cancel, a field is small and has the digits of its terms: some hundred roundings (2e-16) of these, whose size
+follows from mass, length, speed and gravity of the model (`scales`), are no error. Chains of fifty bodies come to 1e-14."""
+
+HAIR = 1e-13
+"""The change of positions and velocities from which MuJoCo is run again: a few hundred roundings, as much as two programs that
+round differently are apart when a motion begins."""
+
+EXCUSE = 3.0
+"""How many times MuJoCo's own spread in an entry is not judged. The spread is the largest of several random runs, and so itself
+too small by some factor, of which three is rarely passed: of normal numbers, the largest of four is above a third of
+their standard deviation in 98 of 100 cases."""
+
+NO_INERTIA = 1e12
+"""Weight of a row beyond which it can move nothing: its Jacobian is rounding, and its force the last digit of its violation times
+that. Such rows are not judged."""
 
 KINEMATICS = 1e-12
 """Products and sums of numbers of order one, in an order of our own: rounding alone, amplified by long chains and by
@@ -61,6 +81,10 @@ of the random velocities, under forces that give accelerations of order one (`st
 TRAJECTORY_CONTACT = 1e-4
 """Contacts that open and close a step earlier or later separate two runs much faster. A motion that is chaotic even so is told
 from a wrong one by MuJoCo's own motion from a start a hair away (`spread`)."""
+
+AS_SHIPPED = 1e-6
+"""Solvers with few iterations and loose tolerances are no exact minimum, but the same path to it: each iterate agrees to rounding
+times the condition of the problem. Where rounding decides whether one more iteration is done, MuJoCo's own runs show it."""
 
 MACHINES = {"float64": 1e-13, "float32": 2e-5}
 """The same kernel on another machine: fused multiply-adds may fall differently, and single precision has seven digits,

@@ -13,6 +13,7 @@ import numpy as np
 
 from .layer import STEPS
 from .states import gentle_state, random_quaternion, random_state
+from .tolerances import NO_INERTIA
 
 TRIES, MORE_TRIES = 12, 100
 """Random states among which the one with most contacts is taken, and how many more if none of them touches anything."""
@@ -24,8 +25,6 @@ CHUNKS = 10
 """How often it is looked whether it has come to touch something."""
 PASSED = 0.05
 """How far beyond their limits joints are, as a share of their range."""
-NO_INERTIA = 1e12
-"""Weight of a row beyond which it can move nothing."""
 CALM = 0.2
 """Share of the random controls that motions have: strong motors throw a robot from limit to limit, which is chaotic."""
 STARTS = 5
@@ -34,7 +33,7 @@ SPEED = 0.3
 """Scale of the random velocities."""
 
 
-def touching_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:
+def touching_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, _state: int = 0) -> None:
     """Put an `MjData` into a random state with as many constraints of all kinds as are found, ready for any stage."""
     set_start(model, data, _best_start(model, data, rng))
     data.eq_active[:] |= rng.integers(0, 2, size=model.neq, dtype=data.eq_active.dtype)
@@ -46,7 +45,7 @@ def touching_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Ge
     mujoco.mj_forward(model, data)
 
 
-def resting_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:
+def resting_state(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, _state: int = 0) -> None:
     """Put an `MjData` into a random state near rest in which geoms touch, where a motion can start.
 
     If MuJoCo has to reset the motion from there, another state is sought: behind a reset, all motions are the same one.

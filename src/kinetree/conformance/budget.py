@@ -1,0 +1,41 @@
+"""How much work a comparison may be: counted in dofs and geoms times steps, so that it is the same on every machine.
+
+A robot is compared in full. A scene of a thousand bodies would take minutes, so fewer random states are sought for it, motions
+are shorter, and MuJoCo is run less often against itself; the report says what was cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .layer import Layer
+
+REPEATS, FEWEST_REPEATS = 100, 4
+"""Runs after which MuJoCo counts as agreeing with itself: of a small model, and of a large one at least."""
+REPEATED = 4_000_000
+"""Work of all such runs of one layer in one state."""
+MOTION = 100_000
+"""Work of one motion, which each side does once."""
+FEWEST_STEPS = 10
+
+
+def size(model: Any) -> int:
+    """What one step of a model costs, in some unit."""
+    return int(model.nv) + int(model.ngeom) + 1
+
+
+def repeats(model: Any, steps: int) -> int:
+    """Runs of a layer of so many steps."""
+    return max(FEWEST_REPEATS, min(REPEATS, REPEATED // (size(model) * steps)))
+
+
+def steps(model: Any, wanted: int) -> int:
+    """How many steps of a motion that should have so many."""
+    return max(min(wanted, FEWEST_STEPS), min(wanted, MOTION // size(model)))
+
+
+def cuts(model: Any, layers: Iterable[Layer]) -> list[str]:
+    """What is shorter for a model than it should be, in words."""
+    short = [(layer.name, steps(model, layer.steps), layer.steps) for layer in layers if layer.steps > 1]
+    return [f"{name}: {some} steps, not {wanted}" for name, some, wanted in short if some < wanted]
