@@ -13,11 +13,17 @@ from .layer import Layer
 
 REPEATS, FEWEST_REPEATS = 100, 4
 """Runs after which MuJoCo counts as agreeing with itself: of a small model, and of a large one at least."""
-REPEATED = 4_000_000
+REPEATED = 1_000_000
 """Work of all such runs of one layer in one state."""
 MOTION = 100_000
 """Work of one motion, which each side does once."""
 FEWEST_STEPS = 10
+TRIED, FEWEST_TRIES = 50_000, 3
+"""Work of the random states among which one in contact is sought."""
+CROWD = 1000
+"""Size beyond which bodies are not thrown together at random, where thousands of them would overlap."""
+DENSE = 600
+"""Dofs beyond which M and the Jacobian of constraints are not compared as matrices, but by their products with vectors."""
 
 
 def size(model: Any) -> int:
@@ -25,9 +31,9 @@ def size(model: Any) -> int:
     return int(model.nv) + int(model.ngeom) + 1
 
 
-def repeats(model: Any, steps: int) -> int:
-    """Runs of a layer of so many steps."""
-    return max(FEWEST_REPEATS, min(REPEATS, REPEATED // (size(model) * steps)))
+def repeats(model: Any, wanted: int) -> int:
+    """Runs of a layer that should have so many steps."""
+    return max(FEWEST_REPEATS, min(REPEATS, REPEATED // (size(model) * steps(model, wanted))))
 
 
 def steps(model: Any, wanted: int) -> int:
@@ -35,7 +41,17 @@ def steps(model: Any, wanted: int) -> int:
     return max(min(wanted, FEWEST_STEPS), min(wanted, MOTION // size(model)))
 
 
+def tries(model: Any, wanted: int) -> int:
+    """How many random states are tried of so many."""
+    return max(min(wanted, FEWEST_TRIES), min(wanted, TRIED // size(model)))
+
+
 def cuts(model: Any, layers: Iterable[Layer]) -> list[str]:
     """What is shorter for a model than it should be, in words."""
     short = [(layer.name, steps(model, layer.steps), layer.steps) for layer in layers if layer.steps > 1]
-    return [f"{name}: {some} steps, not {wanted}" for name, some, wanted in short if some < wanted]
+    out = [f"{name}: {some} steps, not {wanted}" for name, some, wanted in short if some < wanted]
+    if out:
+        out.append("states in contact: fewer tries and shorter ways to rest")
+    if model.nv > DENSE:
+        out.append("M and efc_J: compared by their products with a few vectors")
+    return out

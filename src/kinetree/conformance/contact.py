@@ -26,10 +26,11 @@ import kinetree as kt
 from ..collision.driver import CLOSED_FORMS, SHAPES
 from ..efc import dense_jacobian
 from ..types import Jacobian, Solver
-from . import tolerances
-from .layer import STEPS, Along, Field, Getter, Layer, plain, sequence
+from . import budget, tolerances
+from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence
 from .matching import FIRST_CONTACT
-from .smooth import BODY_FORCES, MOVED, SOLVED, actuator_moment, oracle_steps, set_acceleration, steps, unlimited_servos
+from .scales import natural_sizes
+from .smooth import BODY_FORCES, MOVED, SOLVED, actuator_moment, oracle_steps, probes, set_acceleration, steps, unlimited_servos
 from .touching import resting_state, touching_state
 
 Choice = Callable[[Any, Any], np.ndarray]
@@ -56,10 +57,11 @@ CONTACT = (
     "dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "adhesion", "surfacevel",
     "dim", "geom", "exclude",
 )  # fmt: skip
-ROWS = (
-    "efc_type", "efc_pos", "efc_margin", "efc_frictionloss", "efc_diagA", "efc_KBIP", "efc_D", "efc_R", "efc_vel",
-    "efc_aref",
-)  # fmt: skip
+ROWS = {
+    "efc_type": "", "efc_pos": "row", "efc_margin": "", "efc_frictionloss": "", "efc_diagA": "", "efc_KBIP": "", "efc_D": "",
+    "efc_R": "", "efc_vel": "row speed",
+}  # fmt: skip
+"""What rows are made of, and the units of what is a sum that may cancel."""
 
 
 # how fields are read
@@ -131,19 +133,46 @@ def counts(*names: str) -> tuple[Field, ...]:
 
 
 def our_jacobian(model: Any, data: Any) -> np.ndarray:
-    """Our constraint Jacobian as a matrix (nefc, nv), whether it is shown dense or sparse."""
-    return dense_jacobian(data._arrays, model.nv)
+    """Our constraint Jacobian as a matrix (nefc, nv), whether it is shown dense or sparse; or its products with the probes."""
+    if model.nv <= budget.DENSE:
+        return dense_jacobian(data._arrays, model.nv)
+    count = int(data._arrays["nJ"][0])
+    rows, columns = data._arrays["efc_J_rownnz"][: data.nefc], data._arrays["efc_J_colind"][:count]
+    return _products(model, rows, columns, data._arrays["efc_J"][:count])
 
 
 def oracle_jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """MuJoCo's, which is stored dense or sparse as the model wants."""
-    out = np.zeros((data.nefc, model.nv))
     if not mujoco.mj_isSparse(model):
-        out[...] = data.efc_J[: data.nefc * model.nv].reshape(out.shape)
-        return out
-    for row, (first, count) in enumerate(zip(data.efc_J_rowadr, data.efc_J_rownnz, strict=True)):
-        out[row, data.efc_J_colind[first : first + count]] = data.efc_J[first : first + count]
+        dense = data.efc_J[: data.nefc * model.nv].reshape(data.nefc, model.nv)
+        return dense.copy() if model.nv <= budget.DENSE else dense @ probes(model)
+    columns = np.concatenate([
+        data.efc_J_colind[first : first + count]
+        for first, count in zip(data.efc_J_rowadr, data.efc_J_rownnz, strict=True)
+    ] or [np.zeros(0, int)])  # fmt: skip
+    entries = np.concatenate([
+        data.efc_J[first : first + count] for first, count in zip(data.efc_J_rowadr, data.efc_J_rownnz, strict=True)
+    ] or [np.zeros(0)])  # fmt: skip
+    if model.nv > budget.DENSE:
+        return _products(model, data.efc_J_rownnz, columns, entries)
+    out = np.zeros((data.nefc, model.nv))
+    out[np.repeat(np.arange(data.nefc), data.efc_J_rownnz), columns] = entries
     return out
+
+
+def _products(model: Any, counts: np.ndarray, columns: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """A sparse matrix times the probes (nefc, 4)."""
+    out = np.zeros((len(counts), 4))
+    np.add.at(out, np.repeat(np.arange(len(counts)), counts), entries[:, None] * probes(model)[columns])
+    return out
+
+
+def reference_scale(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What reference accelerations are relative to: themselves, or the rounding of position and velocity they are a sum of."""
+    sizes = natural_sizes(model, data)
+    stiffness, damping, impedance, _ = np.abs(data.efc_KBIP.reshape(-1, 4)).T
+    terms = stiffness * impedance * sizes["row"] + damping * sizes["row speed"]
+    return np.maximum(np.abs(data.efc_aref), terms * tolerances.ROUNDING / tolerances.CONSTRAINT_ROWS)
 
 
 # how fields are filled
@@ -230,7 +259,8 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
             *counts("nefc", "ne", "nf", "nl"),
             Field("efc_J", our_jacobian, oracle_jacobian, along=Along.ROWS, parts=((0, "1"),)),
             Field("efc_id", row_owner, row_owner, along=Along.ROWS),
-            *plain(*ROWS, each=True, along=Along.ROWS),
+            *(field for name, unit in ROWS.items() for field in plain(name, each=True, along=Along.ROWS, unit=unit)),
+            Field("efc_aref", reader("efc_aref"), reader("efc_aref"), along=Along.ROWS, scale=reference_scale),
             *contact_fields("mu", "efc_address"),
             Field("actuator_moment", actuator_moment, actuator_moment),
             *plain("qfrc_adhesion", unit="joint force"),

@@ -32,17 +32,14 @@ def natural_sizes(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, float
         "inertia": mass * length**2,
         "rate": rate,
         "speed": rate * length,
-        "momentum": mass * rate * length,
         "angular momentum": mass * rate * length**2,
         "energy": mass * (pull + rate * rate * length) * length,
         "force": mass * pull,
         "torque": mass * pull * length,
         "joint force": mass * pull * max(1.0, length),
+        "row": max(1.0, length),  # an angle or a length
+        "row speed": rate * max(1.0, length),
     }
-
-
-UNITS = ("", "1", "length", "mass", "mass length", "inertia", "rate", "speed", "momentum", "angular momentum", "energy",
-         "force", "torque", "joint force")  # fmt: skip
 
 
 def scale_of(

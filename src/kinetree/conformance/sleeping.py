@@ -44,6 +44,17 @@ def can_sleep(model: Any) -> bool:
     return model.ntree > 0 and not (model.eq_type == EqType.TENDON).any()
 
 
+def pulled(model: Any) -> np.ndarray:
+    """Trees that tendons act on (ntree): in the step in which these wake, MuJoCo has lengths of zero, and forces that go with it.
+
+    kinetree has not, on purpose. They sleep in this layer if the model itself says so.
+    """
+    out = np.zeros(model.ntree, bool)
+    for count, trees in zip(model.tendon_treenum, model.tendon_treeid, strict=True):
+        out[trees[: min(count, len(trees))]] = True
+    return out
+
+
 @contextmanager
 def sleeping(model: Any) -> Iterator[None]:
     """The model with sleep and islands, and every tree that may sleep allowed to."""
@@ -58,7 +69,7 @@ def sleeping(model: Any) -> Iterator[None]:
         if opt.integrator == Integrator.RK4:
             opt.integrator = int(Integrator.EULER)
         if not (model.tendon_treenum > 2).any():  # MuJoCo lets no one overrule these
-            policy[policy == SleepPolicy.AUTO_NEVER] = SleepPolicy.ALLOWED
+            policy[(policy == SleepPolicy.AUTO_NEVER) & ~pulled(model)] = SleepPolicy.ALLOWED
         try:
             yield
         finally:

@@ -84,8 +84,25 @@ def actuator_moment(model: Any, data: Any) -> np.ndarray:
     return out
 
 
+def probes(model: Any) -> np.ndarray:
+    """A few vectors that a matrix of many dofs is compared on (nv, 4)."""
+    return np.random.default_rng(0).normal(size=(model.nv, 4))
+
+
+def our_m(model: Any, data: Any) -> np.ndarray:
+    """Our inertia matrix (nv, nv), or its products with the probes."""
+    if model.nv <= budget.DENSE:
+        return kt.full_m(model, data)
+    return np.stack([kt.mul_m(model, data, vector) for vector in probes(model).T.copy()], axis=1)
+
+
 def oracle_m(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """MuJoCo's inertia matrix (nv, nv)."""
+    """MuJoCo's."""
+    if model.nv > budget.DENSE:
+        products = np.zeros((4, model.nv))
+        for out, vector in zip(products, probes(model).T.copy(), strict=True):
+            mujoco.mj_mulM(model, data, out, vector)
+        return products.T
     out = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, out)
     return out
@@ -93,7 +110,10 @@ def oracle_m(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 
 def m_scale(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """What entries of M are relative to: no entry is larger than the root of the product of the two on the diagonal."""
-    root = np.sqrt(np.maximum(np.diag(oracle_m(model, data)), 0.0))
+    matrix = oracle_m(model, data)
+    if model.nv > budget.DENSE:
+        return np.abs(matrix).max(initial=0.0)
+    root = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     return np.outer(root, root)
 
 
@@ -258,7 +278,7 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
         sequence(kt.make_m, kt.factor_m),
         sequence(mujoco.mj_makeM, mujoco.mj_factorM),
         (
-            Field("M", kt.full_m, oracle_m, scale=m_scale),
+            Field("M", our_m, oracle_m, scale=m_scale),
             *converted(convert.body_inertia, "crb", parts=INERTIA),
             Field("M x = y", solved_momentum, momentum),
         ),

@@ -1,11 +1,13 @@
 """How far MuJoCo is from itself, entry by entry, when it starts a hair away: by what it differs there, nobody can be judged.
 
 Rounding decides whether surfaces that are exactly tangent touch, and in a chaotic motion it decides where bodies are a hundred
-steps later. Two correct programs differ there as much as one does from itself.
+steps later. Two correct programs differ there as much as one does from itself. Every other run moves geoms on their bodies too:
+a symmetric robot is so in any state, and there the last digit alone says on which side it touches.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable
 
 import mujoco
@@ -31,9 +33,11 @@ def spread(
     out = {name: np.zeros(entries.ours.shape) for name, entries in questions.items()}
     errors = {name: entries.errors() for name, entries in questions.items()}
     doubts = {name: error > layer.tolerance for name, error in errors.items()}
-    data, hair = mujoco.MjData(model), _hair(model)
-    most = budget.repeats(model, layer.steps)
+    data, hair, most = mujoco.MjData(model), _hair(model), budget.repeats(model, layer.steps)
+    nudged, original = copy.copy(model), model
     for run in range(most):
+        model = nudged if run % 2 else original
+        _nudge_geoms(original, nudged, rng)
         mujoco.mj_resetData(model, data)
         set_start(model, data, start)
         mujoco.mj_integratePos(model, data.qpos, hair * rng.normal(size=model.nv), 1.0)
@@ -78,6 +82,14 @@ def _own(
         return out
     change = np.abs(again - before)
     return np.where(np.isfinite(change), change, 0.0) / entries.scale
+
+
+def _nudge_geoms(original: mujoco.MjModel, nudged: mujoco.MjModel, rng: np.random.Generator) -> None:
+    """Move geoms on their bodies by a hair from where the original has them."""
+    hair = HAIR * min(1.0, float(original.stat.extent))
+    nudged.geom_pos[:] = original.geom_pos + hair * rng.normal(size=original.geom_pos.shape)
+    nudged.geom_quat[:] = original.geom_quat + HAIR * rng.normal(size=original.geom_quat.shape)
+    nudged.geom_sameframe[:] = 0  # which would take the body's place for the geom's
 
 
 def _hair(model: mujoco.MjModel) -> np.ndarray:

@@ -13,8 +13,8 @@ ROUNDING = 1e-13
 follows from mass, length, speed and gravity of the model (`scales`), are no error. Chains of fifty bodies come to 1e-14."""
 
 HAIR = 1e-13
-"""The change of positions and velocities from which MuJoCo is run again: a few hundred roundings, as much as two programs that
-round differently are apart when a motion begins."""
+"""The change of positions, velocities and places of geoms on bodies from which MuJoCo is run again: a few hundred roundings, as
+much as two programs that round differently are apart when a motion begins."""
 
 EXCUSE = 3.0
 """How many times MuJoCo's own spread in an entry is not judged. The spread is the largest of several random runs, and so itself

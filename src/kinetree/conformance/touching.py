@@ -11,6 +11,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from . import budget
 from .layer import STEPS
 from .states import gentle_state, random_quaternion, random_state
 from .tolerances import NO_INERTIA
@@ -63,7 +64,7 @@ def _resets(model: mujoco.MjModel, start: mujoco.MjData) -> bool:
     """Whether the motion from a state on becomes so unstable that MuJoCo resets it."""
     data = mujoco.MjData(model)
     set_start(model, data, get_start(model, start))
-    for _ in range(STEPS):
+    for _ in range(budget.steps(model, STEPS)):
         before = data.time
         mujoco.mj_step(model, data)
         if data.time < before:
@@ -97,11 +98,14 @@ def get_start(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 def _best_start(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> np.ndarray:
     """The calm random state with most contacts that are not deep; any if none touches."""
     best, most = None, -1.0
-    for trial in range(MORE_TRIES):
-        if trial >= TRIES and most > 0:
+    for trial in range(budget.tries(model, MORE_TRIES)):
+        if trial >= budget.tries(model, TRIES) and most > 0:
             break
         random_state(model, rng, data)
-        _lower(model, data)
+        if budget.size(model) > budget.CROWD:
+            data.qpos[:] = model.qpos0
+        else:
+            _lower(model, data)
         gentle_state(model, data)
         mujoco.mj_fwdPosition(model, data)
         depth = -data.contact.dist / max(model.stat.extent, 1e-6)
@@ -133,21 +137,16 @@ def _lower(model: mujoco.MjModel, data: mujoco.MjData) -> None:
 
 def _gap(model: mujoco.MjModel, data: mujoco.MjData, body: int, floor: int) -> float:
     """Distance of the tree below a body from a floor, along the floor's normal."""
-    gap = np.inf
-    for geom in range(model.ngeom):
-        if model.body_rootid[model.geom_bodyid[geom]] == model.body_rootid[body] and _collide(model, geom, floor):
-            gap = min(gap, mujoco.mj_geomDistance(model, data, floor, geom, 1e3, None))
-    return gap
-
-
-def _collide(model: mujoco.MjModel, first: int, second: int) -> bool:
-    bits = model.geom_contype, model.geom_conaffinity
-    return bool((bits[0][first] & bits[1][second]) | (bits[0][second] & bits[1][first]))
+    kind, affinity = model.geom_contype, model.geom_conaffinity
+    collide = (kind & affinity[floor]) | (affinity & kind[floor])
+    tree = model.body_rootid[model.geom_bodyid] == model.body_rootid[body]
+    geoms = np.flatnonzero(tree & (collide != 0))
+    return min((mujoco.mj_geomDistance(model, data, floor, int(g), 1e3, None) for g in geoms), default=np.inf)
 
 
 def _settle(model: mujoco.MjModel, data: mujoco.MjData, steps: int) -> None:
     """Let it go for some steps, and on until it touches something; a motion that MuJoCo has to reset is taken back."""
-    last = get_start(model, data)
+    last, steps = get_start(model, data), budget.steps(model, steps)
     for _ in range(CHUNKS):
         mujoco.mj_step(model, data, steps)
         if data.time < last[0] + 0.5 * steps * model.opt.timestep or not np.all(np.isfinite(data.qpos)):
@@ -156,7 +155,7 @@ def _settle(model: mujoco.MjModel, data: mujoco.MjData, steps: int) -> None:
             return
         if data.ncon:
             return
-        last, steps = get_start(model, data), SETTLING // 3
+        last, steps = get_start(model, data), budget.steps(model, SETTLING // 3)
 
 
 def _pass_limits(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator) -> None:
