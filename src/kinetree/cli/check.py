@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ..conformance import LAYERS, FieldResult, Report
+from ..conformance import LAYERS, FieldResult, Report, group_names, tally
 from ..conformance import check as compare
 from ..errors import ModelError, UnsupportedFeatureError
 from ..stepping import not_computed
@@ -19,7 +19,10 @@ from .common import complain, load_model, output
 AGREES, DIFFERS, NO_VERDICT = 0, 1, 2  # exit status
 
 
-def check(argument: str, states: int, seed: int, file: Path | None) -> int:
+SHOWN = 2  # fields that differ, in a summary
+
+
+def check(argument: str, states: int, seed: int, file: Path | None, verbose: bool = False) -> int:
     """Print the report, write it to a file if one is given, and return the exit status."""
     try:
         name, model = load_model(argument)
@@ -31,19 +34,54 @@ def check(argument: str, states: int, seed: int, file: Path | None) -> int:
     missing = not_computed(model)
     with output.status("Comparing; the first time on a machine this compiles the kernels …"):
         report = compare(argument, states, seed, name)
-    output.print(table(report))
-    for failure in report.failures():
-        output.print(describe(failure), style="red", soft_wrap=True, markup=False, highlight=False)
+    output.print(table(report) if verbose else summary(report))
+    failures = sorted(report.failures(), key=lambda result: -result.differing_entries)
+    for failure in failures if verbose else failures[:SHOWN]:
+        _say(describe(failure), "red", wrap=verbose)
     if missing:
-        text = f"Done otherwise, and so by MuJoCo for this comparison: {', '.join(missing)}."
-        output.print(text, style="yellow", highlight=False)
-    for result in report.undecided():
-        output.print(describe(result), style="yellow", soft_wrap=True, markup=False, highlight=False)
+        _say(f"Done otherwise, and so by MuJoCo for this comparison: {', '.join(missing)}.", "yellow", wrap=verbose)
+    if verbose:
+        for text in (*map(describe, report.undecided()), *(f"cut: {cut}" for cut in report.cuts)):
+            _say(text, "yellow", wrap=True)
+    elif report.cuts:
+        _say(f"Cut, as the model is large: {'; '.join(report.cuts)}.", "yellow")
     style = "red" if not report.ok else "yellow" if report.undecided() else "green"
-    output.print(f"{name} {report.verdict}", style=style, markup=False, highlight=False)
+    more = "" if verbose or (report.ok and not report.undecided()) else "; --verbose says where"
+    _say(f"{name} {report.verdict}{more}", style, wrap=True)
     if not _write(file, as_json(report, missing)):
         return NO_VERDICT
     return AGREES if report.ok else DIFFERS
+
+
+def _say(text: str, style: str, wrap: bool = False) -> None:
+    """One line, which goes on below if it may, or ends at the edge."""
+    overflow: Any = "fold" if wrap else "ellipsis"
+    output.print(text, style=style, soft_wrap=wrap, no_wrap=not wrap, overflow=overflow, markup=False, highlight=False)
+
+
+def summary(report: Report) -> Table:
+    """One row for each kind of layers: how many numbers agree, are undecided and differ, and the worst of them."""
+    out = Table(title=Text(_heading(report)), title_justify="left", box=None, pad_edge=False)
+    out.add_column("", style="cyan")
+    for column in ("agree", "undecided", "differ"):
+        out.add_column(column, justify="right")
+    out.add_column("worst, in tolerances", no_wrap=True)
+    for group, layers in group_names().items():
+        full = [layer for layer in report.layers() if layer in layers and not report.empty(layer)]
+        results = [result for result in report.results if result.layer in full]
+        if not results:
+            out.add_row(group, "", "", "", "nothing to compare")
+            continue
+        agree, undecided, differ = tally(results)
+        worst = max(results, key=lambda result: (*result.rank[:2], result.error / result.tolerance))
+        style = "red" if differ else "yellow" if undecided else "green"
+        near = f"{worst.error / worst.tolerance:.0e} {worst.field}"
+        out.add_row(group, str(agree), str(undecided), str(differ), Text(near, style=style))
+    return out
+
+
+def _heading(report: Report) -> str:
+    return f"{report.model}: kinetree against MuJoCo in {report.states} random states, seed {report.seed}"
 
 
 def table(report: Report) -> Table:
@@ -51,8 +89,7 @@ def table(report: Report) -> Table:
 
     In the layers with constraints there may be none to compare; otherwise their numbers in the states are given.
     """
-    heading = f"{report.model}: kinetree against MuJoCo in {report.states} random states, seed {report.seed}"
-    out = Table(title=Text(heading), title_justify="left")
+    out = Table(title=Text(_heading(report)), title_justify="left")
     out.add_column("layer", style="cyan")
     for column in ("fields", "worst field", "worst error", "tolerance"):
         out.add_column(column, justify="left" if column == "worst field" else "right")
@@ -75,27 +112,28 @@ def table(report: Report) -> Table:
 
 def _verdict(results: list[FieldResult]) -> Text:
     """On the fields of a layer."""
-    failed = sum(not result.ok and not result.undecided for result in results)
-    if failed:
-        return Text(f"NO: {failed} of {len(results)}", style="red")
-    undecided = any(result.undecided for result in results)
-    return Text("undecided", style="yellow") if undecided else Text("yes", style="green")
+    agree, undecided, differ = tally(results)
+    if differ:
+        return Text(f"NO: {differ} of {agree + undecided + differ}", style="red")
+    return Text(f"{undecided} undecided", style="yellow") if undecided else Text("yes", style="green")
 
 
 def describe(failure: FieldResult) -> str:
     """Where a field is worst, and both values there."""
-    text = f"{failure.layer}: {failure.field} differs by {failure.error:.2e}, tolerance {failure.tolerance:.0e}"
+    count = failure.differing_entries or failure.undecided_entries
+    text = f"{failure.layer}: {failure.field} {'is undecided' if failure.undecided else 'differs'} in {count} of "
+    text += f"{failure.entries} numbers, by up to {failure.error:.2e}, tolerance {failure.tolerance:.0e}"
     if failure.index is not None:
         where = ", ".join(map(str, failure.index))
         text += f"; worst at [{where}] in state {failure.state}: {failure.ours!r}, MuJoCo {failure.theirs!r}"
-    if failure.undecided:
-        text += f"; undecided, as MuJoCo differs from itself by {failure.spread:.2e} when it starts a hair away"
+        text += f", which differs from itself by {failure.spread:.2e} when it starts a hair away"
     return text + (f" ({failure.note})" if failure.note else "")
 
 
 def as_json(report: Report, missing: list[str]) -> dict[str, Any]:
     """The report for other programs; what is not finite becomes null, which JSON has no number for."""
-    fields = ("field", "error", "tolerance", "ok", "undecided", "spread", "index", "ours", "theirs", "state", "note")
+    fields = ("field", "error", "tolerance", "ok", "undecided", "spread", "index", "ours", "theirs", "state", "note",
+              "entries", "undecided_entries", "differing_entries")  # fmt: skip
     layers: dict[str, list[dict[str, Any]]] = {}
     for result in report.results:
         row = {name: getattr(result, name) for name in fields}
@@ -104,6 +142,7 @@ def as_json(report: Report, missing: list[str]) -> dict[str, Any]:
     return {
         "model": report.model, "agrees": report.ok, "states": report.states, "seed": report.seed, "layers": layers,
         "counts": {name: list(numbers) for name, numbers in report.counts.items()}, "not_computed": missing,
+        "entries": dict(zip(("agree", "undecided", "differ"), report.entries, strict=True)), "cuts": list(report.cuts),
     }  # fmt: skip
 
 

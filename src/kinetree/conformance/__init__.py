@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .compare import FieldResult, Report, check
-from .layers import LAYERS, Field, Layer, layer_names
+from .compare import Report, check, tally
+from .judge import FieldResult
+from .layers import LAYERS, Field, Layer, group_names, layer_names
 from .report import Outcome, markdown, survey
 from .states import copy_state, random_state
 
 __all__ = [
-    "LAYERS", "Field", "FieldResult", "Layer", "Outcome", "Report", "check", "copy_state", "layer_names", "markdown",
-    "random_state", "survey",
+    "LAYERS", "Field", "FieldResult", "Layer", "Outcome", "Report", "check", "copy_state", "group_names",
+    "layer_names", "markdown", "random_state", "survey", "tally",
 ]  # fmt: skip

@@ -50,16 +50,20 @@ class Report:
 
     @property
     def entries(self) -> tuple[int, int, int]:
-        """How many entries agree, are undecided, and differ, over all layers and states."""
-        return tally(self.results)
+        """How many entries agree, are undecided, and differ, over all states and the layers that have something to compare."""
+        full = {layer for layer in self.layers() if not self.empty(layer)}
+        return tally(result for result in self.results if result.layer in full)
 
     @property
     def verdict(self) -> str:
         """The report in a few words."""
+        agree, undecided, differ = self.entries
+        total = agree + undecided + differ
         if not self.ok:
-            return f"DIFFERS from MuJoCo {mujoco.__version__}"
-        agree, undecided, _ = self.entries
-        share = f" in {agree} of {agree + undecided} numbers; it leaves {undecided} undecided" if undecided else ""
+            return f"DIFFERS from MuJoCo {mujoco.__version__} in {differ} of {total} numbers; {undecided} are undecided"
+        share = (
+            f" in {agree} of {total} numbers; {undecided} are undecided" if undecided else f" in all {total} numbers"
+        )
         return f"agrees with MuJoCo {mujoco.__version__}{share}"
 
     def failures(self) -> list[FieldResult]:
@@ -78,7 +82,7 @@ class Report:
         """Whether a layer had nothing to compare in any state, on either side, so that it proves nothing."""
         results = [result for result in self.results if result.layer == layer]
         if layer in self.counts:
-            return not any(self.counts[layer]) and not any(result.differs for result in results)
+            return not any(self.counts[layer]) and all(result.ok for result in results)
         return all(result.ok and result.index is None for result in results)
 
     def worst(self, layer: str) -> FieldResult:

@@ -30,7 +30,17 @@ from . import budget, tolerances
 from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence
 from .matching import FIRST_CONTACT
 from .scales import natural_sizes
-from .smooth import BODY_FORCES, MOVED, SOLVED, actuator_moment, oracle_steps, probes, set_acceleration, steps, unlimited_servos
+from .smooth import (
+    BODY_FORCES,
+    MOVED,
+    SOLVED,
+    actuator_moment,
+    oracle_steps,
+    probes,
+    set_acceleration,
+    steps,
+    unlimited_servos,
+)
 from .touching import resting_state, touching_state
 
 Choice = Callable[[Any, Any], np.ndarray]
@@ -85,7 +95,7 @@ def contact_fields(*names: str, choice: Choice | None = None) -> tuple[Field, ..
 
 
 def geoms_in_place(_model: Any, data: Any) -> np.ndarray:
-    """Of each contact its two geoms, and how many other pairs come before in the list: pairs have an order, contacts of one not."""
+    """Of each contact its two geoms, and how many pairs come before: pairs have an order, contacts of one pair have none."""
     geoms = np.asarray(data.contact.geom).reshape(-1, 2)
     fresh = np.any(np.diff(geoms, axis=0, prepend=geoms[:1]) != 0, axis=1)
     return np.column_stack([geoms, np.cumsum(fresh)])

@@ -139,7 +139,7 @@ def line_up(
             np.concatenate([mine, take(ours, more).reshape(none.shape)]),
             np.concatenate([reference, none]),
             np.concatenate([scale, np.ones(none.shape)]),
-            [groups[k] for k in chosen] + [others[k] for k in more],
+            [groups[int(k)] for k in chosen] + [others[int(k)] for k in more],
             np.concatenate([(found.contacts if contacts else found.rows)[chosen] < 0, np.ones(len(more), bool)]),
         )
         if out.lacking.any():

@@ -35,7 +35,7 @@ class Field:
 
     each: whether every number is judged by its own size, not by the largest of the field (see `judge`).
     along: what its first axis counts.
-    parts: columns of one unit and that unit, one after the other along the last axis (see `scales`); each has a scale of its own.
+    parts: columns of one unit and that unit, one after the other along the last axis; each has its own scale (see `scales`).
     scale: what entries are relative to, by MuJoCo, if not the largest of the field.
     choice: indices of the contacts that are compared, if not all are.
     """

@@ -1,7 +1,7 @@
 """All layers of the comparison, in the order in which they run.
 
-A new layer is one more row in `smooth.py`, `contact.py`, `shipped.py` or `sleeping.py`. Rows are run in order on the same pair of datas, so a
-layer may count on what the rows above it have computed.
+A new layer is one more row in `smooth.py`, `contact.py`, `shipped.py` or `sleeping.py`. Rows are run in order on the same
+pair of datas, so a layer may count on what the rows above it have computed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,19 @@ from .sleeping import SLEEP_LAYERS
 from .smooth import SMOOTH, SMOOTH_LAYERS
 
 LAYERS: tuple[Layer, ...] = (*SMOOTH_LAYERS, *CONTACT_LAYERS, *SHIPPED_LAYERS, *SLEEP_LAYERS)
+
+
+def group_names() -> dict[str, tuple[str, ...]]:
+    """Names of the layers by what they are about, for a summary."""
+    contact = [layer.name for layer in CONTACT_LAYERS]
+    return {
+        "without constraints": tuple(layer.name for layer in SMOOTH_LAYERS),
+        "contacts and rows": tuple(contact[:3]),
+        "solved exactly": (*contact[3:6], contact[7]),
+        "default solver": (contact[6],),
+        "as shipped": tuple(layer.name for layer in SHIPPED_LAYERS),
+        "sleep": tuple(layer.name for layer in SLEEP_LAYERS),
+    }
 
 
 def layer_names() -> tuple[str, ...]:
@@ -30,5 +43,6 @@ __all__ = [
     "STEPS",
     "Field",
     "Layer",
+    "group_names",
     "layer_names",
 ]

@@ -63,7 +63,7 @@ def parts_of(model: Any, data: Any) -> Parts:
     seen: dict[Hashable, int] = {}
     for row in np.flatnonzero(parents < 0):
         turns[row] = seen.get(rows[row], 0)
-        seen[rows[row]] = turns[row] + 1
+        seen[rows[row]] = int(turns[row]) + 1
     return Parts(pairs, np.array(contacts.pos, float).reshape(-1, 3), rows, parents, turns)
 
 

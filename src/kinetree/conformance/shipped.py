@@ -1,8 +1,8 @@
 """The layer in which every option is as the model has it: solver, iterations, tolerances, islands, Jacobian, sleep.
 
 Other layers make solvers exact, so that what they compare is no question of where a solver stops. A user's simulation is not: a
-robot with five iterations and a line search of six stands where these leave it. So here a motion of the model as it is shipped is
-compared, from its reference pose, from its keyframes and from random states of contact, step by step at first.
+robot with five iterations and a line search of six stands where these leave it. So here a motion of the model as it is shipped
+is compared, from its reference pose, from its keyframes and from random states of contact, step by step at first.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ MOMENTS = (0, 1, 2, 4, 9, 19, 49, STEPS - 1)
 """Steps after which the motion is compared: early ones, before a chaotic motion is beyond comparison, and the last."""
 READ = ("ncon", "nefc", "nisland", "qacc", "qfrc_constraint", "qpos", "qvel", "act")
 
-TERMS = {"qacc": "qacc_smooth", "qvel": "speed gained"}
+TERMS = {"qacc": "qacc_smooth", "qvel": "speed gained", "qfrc_constraint": "qfrc_smooth"}
 """What is small because it cancels, at rest, and what it is then relative to."""
 
 
 def read(model: Any, data: Any) -> dict[str, np.ndarray]:
     """What is compared after a step, and the terms of it."""
-    out = {name: getattr(data, name) for name in (*READ, "sensordata", "qacc_smooth")}
+    out = {name: getattr(data, name) for name in (*READ, "sensordata", "qacc_smooth", "qfrc_smooth")}
     return out | {"speed gained": speed_gained(model, data)}
 
 

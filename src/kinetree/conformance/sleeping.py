@@ -45,7 +45,7 @@ def can_sleep(model: Any) -> bool:
 
 
 def pulled(model: Any) -> np.ndarray:
-    """Trees that tendons act on (ntree): in the step in which these wake, MuJoCo has lengths of zero, and forces that go with it.
+    """Trees that tendons act on (ntree): in the step in which these wake, MuJoCo has lengths of zero, with forces to match.
 
     kinetree has not, on purpose. They sleep in this layer if the model itself says so.
     """

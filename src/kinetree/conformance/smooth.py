@@ -150,6 +150,11 @@ def acceleration_scale(_model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarra
     return np.abs(np.concatenate([data.qacc, data.qacc_smooth])).max(initial=0.0)
 
 
+def constraint_scale(_model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What forces of constraints are relative to: the largest, or the largest that they hold against."""
+    return np.abs(np.concatenate([data.qfrc_constraint, data.qfrc_smooth])).max(initial=0.0)
+
+
 MOVED: tuple[Field, ...] = (
     *plain("time", "qpos", "act"),
     Field("qvel", reader("qvel"), reader("qvel"), scale=speed_scale),
@@ -157,7 +162,7 @@ MOVED: tuple[Field, ...] = (
 """Where a motion has ended."""
 SOLVED: tuple[Field, ...] = (
     Field("qacc", reader("qacc"), reader("qacc"), scale=acceleration_scale),
-    *plain("qfrc_constraint"),
+    Field("qfrc_constraint", reader("qfrc_constraint"), reader("qfrc_constraint"), scale=constraint_scale),
 )
 """What the solver of constraints gives each dof."""
 

@@ -25,7 +25,7 @@ def spread(
     layer: Layer, model: mujoco.MjModel, start: np.ndarray, parts: Parts, values: dict[str, np.ndarray],
     questions: dict[str, Entries], choices: dict[str, np.ndarray], rng: np.random.Generator,
 ) -> tuple[dict[str, np.ndarray], int]:  # fmt: skip
-    """The largest error of each entry between MuJoCo's own runs of a layer, relative to its scale, and how many runs there were.
+    """The largest error of each entry between MuJoCo's own runs of a layer, relative to its scale, and how many there were.
 
     start: the whole state before the layer. parts: of which contacts and rows MuJoCo had. values: its fields from there.
     questions: the fields in doubt. choices: of fields that compare some contacts, which. It ends when all are excused.

@@ -1,9 +1,10 @@
 """How closely each layer must agree with MuJoCo, and why not closer: the one place where tolerances live.
 
-The error of an entry is |ours - theirs| relative to the scale of its field: its largest number in that state, so that the field
-of a robot of a milligram is held to as many digits as that of a ton. Fields that mix units (an inertia and a mass, an angular and
-a linear part, sensors of several kinds) have a scale for each; of an inertia matrix M it is the root of M[i, i] M[j, j]; rows of
-constraints, whose weights differ by many orders, are each relative to themselves.
+The error of an entry is |ours - theirs| relative to the scale of its field: its largest number in that state, so that a robot
+of a milligram is held to as many digits as one of a ton. Fields that mix units (an inertia and a mass, an angular and a linear
+part, sensors of several kinds) have a scale for each; of an inertia matrix M it is the root of M[i, i] M[j, j]; rows of
+constraints, whose weights differ by many orders, are each relative to themselves. What a solver leaves of smooth accelerations
+and forces is relative to these, and a velocity to what one step of smooth acceleration adds to it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ too small by some factor, of which three is rarely passed: of normal numbers, th
 their standard deviation in 98 of 100 cases."""
 
 NO_INERTIA = 1e12
-"""Weight of a row beyond which it can move nothing: its Jacobian is rounding, and its force the last digit of its violation times
-that. Such rows are not judged."""
+"""Weight of a row beyond which it can move nothing: its Jacobian is rounding, and its force the last digit of its violation
+times that. Such rows are not judged."""
 
 KINEMATICS = 1e-12
 """Products and sums of numbers of order one, in an order of our own: rounding alone, amplified by long chains and by
@@ -83,8 +84,8 @@ TRAJECTORY_CONTACT = 1e-4
 from a wrong one by MuJoCo's own motion from a start a hair away (`spread`)."""
 
 AS_SHIPPED = 1e-6
-"""Solvers with few iterations and loose tolerances are no exact minimum, but the same path to it: each iterate agrees to rounding
-times the condition of the problem. Where rounding decides whether one more iteration is done, MuJoCo's own runs show it."""
+"""Solvers with few iterations and loose tolerances reach no exact minimum, but go the same path to it: each iterate agrees to
+rounding times the condition of the problem. Where rounding decides on one more iteration, MuJoCo's own runs show it."""
 
 MACHINES = {"float64": 1e-13, "float32": 2e-5}
 """The same kernel on another machine: fused multiply-adds may fall differently, and single precision has seven digits,
