@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.conformance.compare import Pair, check
-from kinetree.conformance.sleeping import PUSHED, SLEEP_LAYERS, STEPS, recorder
+from kinetree.conformance.sleeping import PUSHED, RECORDER, SLEEP_LAYERS, STEPS
 from tests.corpora import own_models
 
 MODELS = {path.name: path for _, path in own_models()}
@@ -47,7 +47,7 @@ def test_a_tree_that_oversleeps_is_noticed():
         data.qvel[:] = np.where(data.tree_awake[model.dof_treeid], data.qvel, 0.0)
         kt.step(model, data)
 
-    layer = dataclasses.replace(SLEEP_LAYERS[0], run=recorder(step_without_push))
+    layer = dataclasses.replace(SLEEP_LAYERS[0], run=RECORDER.motion(step_without_push))
     report = check(MODELS["contacts.xml"], states=1, layers=[layer])
     assert not report.ok
     worst = {result.field: result for result in report.failures()}["tree_asleep"]

@@ -20,7 +20,7 @@ import kinetree as kt
 from ..io.load import mujoco_warnings
 from . import budget
 from .judge import Entries, FieldResult, line_up, oracle_values, verdict
-from .layer import Layer
+from .layer import Field, Layer
 from .layers import LAYERS
 from .matching import match, parts_of
 from .spread import spread
@@ -184,59 +184,62 @@ class Pair:
     def run(self, layer: Layer, rng: np.random.Generator, state: int = 0) -> tuple[np.ndarray, int]:
         """Run a layer on both sides: the state before, and how much there is to compare.
 
-        rng, state: for layers with states of their own.
+        rng, state: for layers with states of their own, which are sought with the model's own solver.
         """
-        if layer.prepare is not None:
-            layer.prepare(self.theirs_model, self.theirs, rng, state)
-            if layer.sleeps:
-                self.ours.reset()
-            copy_state(self.theirs, self.ours)
-        start, before = get_start(self.theirs_model, self.theirs), self._count(layer)
-        layer.oracle(self.theirs_model, self.theirs)
-        layer.run(self.ours_model, self.ours)
+        with self._awake(layer):
+            if layer.prepare is not None:
+                layer.prepare(self.theirs_model, self.theirs, rng, state)
+                if layer.sleeps:
+                    self.ours.reset()
+                copy_state(self.theirs, self.ours)
+            start, before = get_start(self.theirs_model, self.theirs), self._count(layer)
+            with layer.setting(self.ours_model), layer.setting(self.theirs_model):
+                layer.oracle(self.theirs_model, self.theirs)
+                layer.run(self.ours_model, self.ours)
         return start, max(before, self._count(layer))
 
-    @contextmanager
-    def setting(self, layer: Layer) -> Iterator[None]:
-        """Both models as a layer wants them. All trees are awake, unless the layer is about sleep."""
-        awake = nullcontext if layer.sleeps else all_awake
-        with awake(self.ours_model), awake(self.theirs_model):
-            with layer.setting(self.ours_model), layer.setting(self.theirs_model):
-                yield
+    def values(self, field: Field) -> tuple[np.ndarray, np.ndarray]:
+        """Our values of a field and MuJoCo's, as each side has them."""
+        mine = np.atleast_1d(np.array(field.ours(self.ours_model, self.ours), dtype=float))
+        return mine, oracle_values(field, self.theirs_model, self.theirs)
 
     def judge(
         self, layer: Layer, rng: np.random.Generator, state: int = 0, title: str = ""
     ) -> tuple[int, list[FieldResult], list[str]]:
         """Run a layer on both sides and judge its fields: how much there is to compare, the results, and what was cut."""
-        with self.setting(layer):
-            start, count = self.run(layer, rng, state)
-            parts, other = parts_of(self.theirs_model, self.theirs), parts_of(self.ours_model, self.ours)
-            found = match(parts, other)
-            entries: dict[str, Entries] = {}
-            values: dict[str, np.ndarray] = {}
-            for field in layer.fields:
-                mine = np.atleast_1d(np.array(field.ours(self.ours_model, self.ours), dtype=float))
-                values[field.name] = oracle_values(field, self.theirs_model, self.theirs)
-                entries[field.name] = line_up(
-                    field, self.theirs_model, self.theirs, values[field.name], self.ours, mine, found, parts, other,
-                    layer.tolerance,
-                )  # fmt: skip
-            doubts = {name: found for name, found in entries.items() if (found.errors() > layer.tolerance).any()}
-            own: dict[str, np.ndarray] = {}
-            cut = []
-            if doubts:
-                choices = {
-                    n: e.field.choice(self.theirs_model, self.theirs) for n, e in doubts.items() if e.field.choice
-                }
+        start, count = self.run(layer, rng, state)
+        parts, other = parts_of(self.theirs_model, self.theirs), parts_of(self.ours_model, self.ours)
+        found = match(parts, other)
+        entries: dict[str, Entries] = {}
+        values: dict[str, np.ndarray] = {}
+        for field in layer.fields:
+            mine, values[field.name] = self.values(field)
+            entries[field.name] = line_up(
+                field, self.theirs_model, self.theirs, values[field.name], self.ours, mine, found, parts, other,
+                layer.tolerance,
+            )  # fmt: skip
+        doubts = {name: found for name, found in entries.items() if (found.errors() > layer.tolerance).any()}
+        own: dict[str, np.ndarray] = {}
+        cut = []
+        if doubts:
+            choices = {n: e.field.choice(self.theirs_model, self.theirs) for n, e in doubts.items() if e.field.choice}
+            with self._awake(layer), layer.setting(self.theirs_model):
                 own, runs = spread(
                     layer, self.theirs_model, start, parts, values, doubts, choices, np.random.default_rng(0)
                 )
-                if budget.REPEATS > runs == budget.repeats(self.theirs_model, layer.steps):
-                    cut = [f"{layer.name}: MuJoCo was run {runs} times against itself, not {budget.REPEATS}"]
+            if budget.REPEATS > runs == budget.repeats(self.theirs_model, layer.steps):
+                cut = [f"{layer.name}: MuJoCo was run {runs} times against itself, not {budget.REPEATS}"]
         results = [
             verdict(found, title, layer.name, layer.tolerance, state, own.get(name)) for name, found in entries.items()
         ]
         return count, results, cut
+
+    @contextmanager
+    def _awake(self, layer: Layer) -> Iterator[None]:
+        """Both models with all trees awake, unless the layer has them sleep as the model says."""
+        awake = nullcontext if layer.sleeps else all_awake
+        with awake(self.ours_model), awake(self.theirs_model):
+            yield
 
     def _count(self, layer: Layer) -> int:
         return 1 if layer.count is None else layer.count(self.theirs_model, self.theirs)

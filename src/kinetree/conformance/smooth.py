@@ -70,9 +70,9 @@ def path_lengths(model: Any, data: Any) -> np.ndarray:
 
 
 def path_starts(model: Any, data: Any) -> np.ndarray:
-    """Number of points before each tendon's path."""
-    lengths = path_lengths(model, data)
-    return np.cumsum(lengths) - lengths if len(lengths) else lengths
+    """Where each tendon's path begins, without the points that are left out before it."""
+    dropped = np.array(data.ten_wrapnum) - path_lengths(model, data)
+    return np.array(data.ten_wrapadr) - (np.cumsum(dropped) - dropped)
 
 
 def actuator_moment(model: Any, data: Any) -> np.ndarray:
