@@ -11,7 +11,7 @@ from tests import corpora
 
 
 def test_a_model_that_agrees(kinetree):
-    status, out, err = kinetree("check", "humanoid", "--states", "2", "--seed", "7")
+    status, out, err = kinetree("check", "humanoid", "--states", "2", "--seed", "7", "--verbose")
     assert (status, err) == (0, "")
     assert "2 random states, seed 7" in out and "humanoid agrees with MuJoCo" in out
     for layer in layer_names():
@@ -20,8 +20,27 @@ def test_a_model_that_agrees(kinetree):
     assert "Not computed" not in out
 
 
+def test_a_summary_is_short(kinetree, heavier_oracle):
+    """Numbers that agree, are undecided and differ, a line for each kind of layers; what differs most; a verdict."""
+    for name in ("double_pendulum", "humanoid"):  # the oracle is made to differ
+        status, out, _ = kinetree("check", name, "--states", "1")
+        lines = out.strip().splitlines()
+        assert status == 1 and len(lines) <= 12 and lines[1].split()[:3] == ["agree", "undecided", "differ"]
+        assert "DIFFERS" in lines[-1] and "--verbose" in lines[-1]
+        assert sum("differs in" in line for line in lines) == 2
+
+
+def test_a_summary_counts_what_agrees(kinetree, tmp_path):
+    status, out, _ = kinetree("check", "spinner", "--states", "1", "--json", "report.json")
+    lines = out.strip().splitlines()
+    entries = json.loads((tmp_path / "report.json").read_text())["entries"]
+    assert status == 0 and len(lines) <= 12 and entries["undecided"] == entries["differ"] == 0
+    assert f"agrees with MuJoCo {mujoco.__version__} in all {entries['agree']} numbers" in lines[-1]
+    assert next(line for line in lines if line.startswith("default solver")).rstrip().endswith("nothing to compare")
+
+
 def test_a_model_that_is_all_computed(kinetree):
-    (status, out, _) = kinetree("check", "spinner", "--states", "1")
+    (status, out, _) = kinetree("check", "spinner", "--states", "1", "--verbose")
     assert status == 0 and "Not computed" not in out
     line = next(line for line in out.splitlines() if "│ constraint rows " in line)
     assert "yes" not in line and line.count("none") == 2, "it has no constraints, which is no agreement"
@@ -41,7 +60,7 @@ def heavier_oracle(monkeypatch):
 
 
 def test_a_model_that_differs(kinetree, heavier_oracle, tmp_path):
-    status, out, err = kinetree("check", "double_pendulum", "--json", "report.json")
+    status, out, err = kinetree("check", "double_pendulum", "--json", "report.json", "--verbose")
     assert (status, err) == (1, "")
     assert "double_pendulum DIFFERS from MuJoCo" in out and "NO: " in out
     report = json.loads((tmp_path / "report.json").read_text())
@@ -73,7 +92,7 @@ def test_what_is_not_finite_is_null_in_json(kinetree, monkeypatch, tmp_path):
         return model
 
     monkeypatch.setattr(harness, "oracle_model", oracle)
-    status, out, _ = kinetree("check", "cartpole", "--states", "1", "--json", "report.json")
+    status, out, _ = kinetree("check", "cartpole", "--states", "1", "--json", "report.json", "--verbose")
     assert status == 1 and "not finite" in out
     text = (tmp_path / "report.json").read_text()
     assert "NaN" not in text and "Infinity" not in text

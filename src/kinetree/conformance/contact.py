@@ -102,12 +102,11 @@ def geoms_in_place(_model: Any, data: Any) -> np.ndarray:
 
 
 def owns_its_rows(_model: Any, data: Any) -> np.ndarray:
-    """Whether the rows at `efc_address` of a contact say that they are its own (1) or not (0); -1 where there are none."""
-    address, numbers = np.array(data.contact.efc_address), np.array(data.efc_id)
-    inside = (address >= 0) & (address < len(numbers))
-    owner = np.full(len(address), -1)
-    owner[inside] = numbers[address[inside]]
-    return np.where(address < 0, -1, owner == np.arange(len(address)))
+    """Whether the first row that says it is of a contact is at its `efc_address` (1) or not (0); -1 where there are none."""
+    address = np.array(data.contact.efc_address)
+    owners = np.where(np.array(data.efc_type) >= FIRST_CONTACT, np.array(data.efc_id), -1)
+    first = np.array([np.argmax(owners == k) if (owners == k).any() else -2 for k in range(len(address))], int)
+    return np.where(address < 0, -1, first == address)
 
 
 def row_owner(model: Any, data: Any) -> np.ndarray:
