@@ -107,7 +107,17 @@ def swap_contacts(_model, data):
         if name.startswith("contact_") and name != "contact_efc_address" and len(values) >= data.ncon:
             values[[0, 1]] = values[[1, 0]]
     swapped = np.r_[each : 2 * each, :each]
-    for name in ("efc_pos", "efc_D", "efc_R", "efc_vel", "efc_aref", "efc_diagA", "efc_KBIP", "efc_margin", "efc_force"):
+    for name in (
+        "efc_pos",
+        "efc_D",
+        "efc_R",
+        "efc_vel",
+        "efc_aref",
+        "efc_diagA",
+        "efc_KBIP",
+        "efc_margin",
+        "efc_force",
+    ):
         arrays[name][: 2 * each] = arrays[name][swapped]
     rows = [slice(first, first + arrays["efc_J_rownnz"][0]) for first in arrays["efc_J_rowadr"][: 2 * each]]
     jacobian = [arrays["efc_J"][row].copy() for row in rows]
@@ -201,6 +211,21 @@ def test_trees_of_tendons_agree_though_they_could_sleep():
       <actuator><position tendon="t" kp="1"/></actuator></mujoco>"""
     report = check(pair, states=2, layers=SLEEP_LAYERS)
     assert report.ok and not report.undecided(), str(report)
+
+
+def test_a_chaotic_motion_without_constraints_is_undecided():
+    """Four links that swing for three seconds; moved by ten times what MuJoCo is unsure of, they differ."""
+    links = "".join(
+        '<body pos="0 0 -0.2"><joint axis="0 1 0"/><geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.2"/>'
+        for _ in range(4)
+    )
+    source = (
+        f"""<mujoco><option timestep="0.03" integrator="RK4"/><worldbody>{links}{"</body>" * 4}</worldbody></mujoco>"""
+    )
+    report = check(source, layers=SMOOTH_LAYERS[-1:])
+    assert report.ok and {"qpos", "qvel"} == {result.field for result in report.undecided()}, str(report)
+    wrong = check(source, layers=changed("trajectory", lambda _m, data: data.qpos.__iadd__(1e-2)))
+    assert "qpos" in {result.field for result in wrong.failures()}
 
 
 # matching

@@ -299,7 +299,7 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
         tolerances.INVERSE_CONTACT,
         sequence(set_acceleration, kt.inverse),
         sequence(set_acceleration, mujoco.mj_inverse),
-        (*plain("qfrc_inverse", "qfrc_constraint"), *plain("efc_force", "efc_state", along=Along.ROWS)),
+        (*plain("qfrc_inverse"), SOLVED[1], *plain("efc_force", "efc_state", along=Along.ROWS)),
         setting=tight,
         count=rows,
     ),

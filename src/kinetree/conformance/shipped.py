@@ -17,7 +17,7 @@ import kinetree as kt
 from . import tolerances
 from .layer import STEPS, Along, Layer
 from .recorder import Recorder
-from .smooth import speed_gained
+from .smooth import acceleration_terms, force_terms
 from .states import random_controls
 from .touching import CALM, resting_state
 
@@ -25,14 +25,19 @@ MOMENTS = (0, 1, 2, 4, 9, 19, 49, STEPS - 1)
 """Steps after which the motion is compared: early ones, before a chaotic motion is beyond comparison, and the last."""
 READ = ("ncon", "nefc", "nisland", "qacc", "qfrc_constraint", "qpos", "qvel", "act")
 
-TERMS = {"qacc": "qacc_smooth", "qvel": "speed gained", "qfrc_constraint": "qfrc_smooth"}
+TERMS = {"qacc": "accelerations", "qvel": "speed gained", "qfrc_constraint": "forces"}
 """What is small because it cancels, at rest, and what it is then relative to."""
 
 
 def read(model: Any, data: Any) -> dict[str, np.ndarray]:
     """What is compared after a step, and the terms of it."""
-    out = {name: getattr(data, name) for name in (*READ, "sensordata", "qacc_smooth", "qfrc_smooth")}
-    return out | {"speed gained": speed_gained(model, data)}
+    accelerations = acceleration_terms(model, data)
+    terms = {
+        "accelerations": accelerations,
+        "speed gained": model.opt.timestep * accelerations,
+        "forces": force_terms(data),
+    }
+    return {name: getattr(data, name) for name in (*READ, "sensordata")} | terms
 
 
 RECORDER = Recorder(read, STEPS, MOMENTS)

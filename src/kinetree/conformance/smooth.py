@@ -135,24 +135,44 @@ def tree_forces(model: Any, data: Any, conversion: Callable[[Any, Any, str], np.
     return (data.cfrc_int if conversion is None else conversion(model, data, "cfrc_int"))[1:]
 
 
+FORCES = ("qfrc_bias", "qfrc_passive", "qfrc_actuator", "qfrc_applied")
+"""What acts on joints besides constraints; at rest, they cancel."""
+
+
+def force_terms(data: Any) -> np.ndarray:
+    """The sum of what acts on each dof, all counted positive."""
+    return np.sum([np.abs(getattr(data, name)) for name in FORCES], axis=0)
+
+
+def acceleration_terms(model: Any, data: Any) -> np.ndarray:
+    """The accelerations that each of these would give, all counted positive; by MuJoCo, whose sizes are what counts."""
+    if not isinstance(data, mujoco.MjData):
+        return np.abs(data.qacc_smooth)
+    forces = np.array([getattr(data, name) for name in FORCES]).reshape(len(FORCES), model.nv)
+    out = np.zeros_like(forces)
+    if model.nv:
+        mujoco.mj_solveM(model, data, out, forces)
+    return np.abs(out).sum(axis=0)
+
+
 def speed_gained(model: Any, data: Any) -> np.ndarray:
-    """What each dof would gain in one step without constraints: at rest, velocities are what is left of that."""
-    return model.opt.timestep * np.array(data.qacc_smooth)
+    """What each dof could gain in one step: at rest, velocities are what is left of that."""
+    return model.opt.timestep * acceleration_terms(model, data)
 
 
 def speed_scale(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """What velocities are relative to: the largest, or what a step would add to one."""
+    """What velocities are relative to: the largest, or what a step could add to one."""
     return np.abs(np.concatenate([data.qvel, speed_gained(model, data)])).max(initial=0.0)
 
 
-def acceleration_scale(_model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """What accelerations are relative to: the largest, or the largest that constraints take away."""
-    return np.abs(np.concatenate([data.qacc, data.qacc_smooth])).max(initial=0.0)
+def acceleration_scale(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What accelerations are relative to: the largest, or the largest sum of what may cancel."""
+    return np.abs(np.concatenate([data.qacc, acceleration_terms(model, data)])).max(initial=0.0)
 
 
 def constraint_scale(_model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """What forces of constraints are relative to: the largest, or the largest that they hold against."""
-    return np.abs(np.concatenate([data.qfrc_constraint, data.qfrc_smooth])).max(initial=0.0)
+    """What forces of constraints are relative to: the largest, or the largest that they may hold against."""
+    return np.abs(np.concatenate([data.qfrc_constraint, force_terms(data)])).max(initial=0.0)
 
 
 MOVED: tuple[Field, ...] = (

@@ -3,8 +3,8 @@
 The error of an entry is |ours - theirs| relative to the scale of its field: its largest number in that state, so that a robot
 of a milligram is held to as many digits as one of a ton. Fields that mix units (an inertia and a mass, an angular and a linear
 part, sensors of several kinds) have a scale for each; of an inertia matrix M it is the root of M[i, i] M[j, j]; rows of
-constraints, whose weights differ by many orders, are each relative to themselves. What a solver leaves of smooth accelerations
-and forces is relative to these, and a velocity to what one step of smooth acceleration adds to it.
+constraints, whose weights differ by many orders, are each relative to themselves. What a solver leaves of accelerations and
+forces that cancel is relative to the sum of these, all counted positive, and a velocity to what one step could add to it.
 """
 
 from __future__ import annotations
