@@ -202,15 +202,19 @@ def test_a_wrong_budget_of_the_solver_is_seen(option):
     assert {"qacc", "qvel"} <= {result.field for result in report.failures()}
 
 
-def test_trees_of_tendons_agree_though_they_could_sleep():
-    """In the step in which they wake, MuJoCo would have tendons of length zero, and its servo would pull accordingly."""
-    pair = """<mujoco><option gravity="0 0 0"/><worldbody>
-      <body><joint name="a" axis="0 1 0" damping="0.1"/><geom size="0.05" pos="0.2 0 0" mass="1"/></body>
-      <body pos="0 1 0"><joint name="b" axis="0 1 0" damping="0.1"/><geom size="0.05" pos="0.2 0 0" mass="1"/></body>
-      </worldbody><tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>
-      <actuator><position tendon="t" kp="1"/></actuator></mujoco>"""
-    report = check(pair, states=2, layers=SLEEP_LAYERS)
-    assert report.ok and not report.undecided(), str(report)
+def test_trees_of_tendons_stay_awake_unless_the_model_says_otherwise():
+    """Woken by a contact, they have tendons of length zero in MuJoCo for a step, and servos that pull accordingly."""
+    source = """<mujoco><worldbody>
+      <body><joint name="a"/><geom size="0.05" pos="0.2 0 0"/></body>
+      <body pos="0 1 0"><joint name="b"/><geom size="0.05" pos="0.2 0 0"/></body>
+      <body pos="0 2 0"><joint name="c"/><geom size="0.05" pos="0.2 0 0"/></body></worldbody>
+      <tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>
+      <actuator><position tendon="t"/><motor joint="c"/></actuator></mujoco>"""
+    never, allowed = kt.SleepPolicy.AUTO_NEVER, kt.SleepPolicy.ALLOWED
+    for model in (kt.load(source), mujoco.MjModel.from_xml_string(source)):
+        assert np.array_equal(model.tree_sleep_policy, [never] * 3)
+        with SLEEP_LAYERS[0].setting(model):
+            assert np.array_equal(model.tree_sleep_policy, [never, never, allowed])
 
 
 def test_a_chaotic_motion_without_constraints_is_undecided():
