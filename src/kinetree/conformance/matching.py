@@ -61,9 +61,9 @@ def parts_of(model: Any, data: Any) -> Parts:
         for turn, row in enumerate(range(int(address), min(int(address) + count, len(kinds)))):
             parents[row], turns[row], rows[row] = contact, turn, pairs[contact]
     seen: dict[Hashable, int] = {}
-    for row in np.flatnonzero(parents < 0):
-        turns[row] = seen.get(rows[row], 0)
-        seen[rows[row]] = int(turns[row]) + 1
+    for lone in np.flatnonzero(parents < 0).tolist():
+        turns[lone] = seen.get(rows[lone], 0)
+        seen[rows[lone]] = int(turns[lone]) + 1
     return Parts(pairs, np.array(contacts.pos, float).reshape(-1, 3), rows, parents, turns)
 
 
