@@ -312,7 +312,7 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
             *counts("nefc", "nisland"),
             *SOLVED,
             *plain("efc_force", along=Along.ROWS),
-            *plain("sensordata", along=Along.READINGS),
+            *plain("sensordata", along=Along.READINGS, unit="1"),
         ),
         setting=default_solver,
         count=rows,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import budget
-from .layer import Along, Field, Getter
+from .layer import Along, Field, Getter, Parts
 
 Read = Callable[[Any, Any], dict[str, np.ndarray]]
 
@@ -45,7 +45,8 @@ class Recorder:
         """What was read under a name. Each moment has a scale of its own, not smaller than what was read as its terms."""
         own: Getter | None = None if along is Along.READINGS else self._largest(name, terms)
         getter: Getter = lambda _model, data: self.records[id(data)][name]  # noqa: E731
-        return Field(name, getter, getter, along=along, scale=own)
+        parts: Parts = ((0, "1"),) if along is Along.READINGS else ()
+        return Field(name, getter, getter, along=along, scale=own, parts=parts)
 
     def _largest(self, name: str, terms: str) -> Getter:
         def largest(_model: Any, data: Any) -> np.ndarray:

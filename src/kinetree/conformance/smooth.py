@@ -257,7 +257,7 @@ BODY_FORCES: tuple[Field, ...] = (
     *converted(convert.body_motion, "cacc", parts=ACCELERATION),
     *converted(convert.body_force, "cfrc_ext", parts=WRENCH),
     Field("cfrc_int", tree_forces, lambda model, data: tree_forces(model, data, convert.body_force), parts=WRENCH),
-    *plain("sensordata", along=Along.READINGS),
+    *plain("sensordata", along=Along.READINGS, unit="1"),
 )
 """What `mj_rnePostConstraint` and sensors make of accelerations and forces."""
 
