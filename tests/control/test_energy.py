@@ -173,11 +173,28 @@ def test_characters_stay_calm(name):
                 stays_calm(name, h, stiffness, damping, mode, limit)
 
 
+def test_the_dog_needs_no_controller_to_blow_up():
+    """Why the grid leaves it out at 1/30 s: MuJoCo's implicitfast loses it too, unless its springs are switched off."""
+    lost = []
+    for flags in (0, kt.DisableBit.SPRING):
+        model = load("dm dog", 1 / 30)
+        mj = model.to_mujoco()
+        mj.opt.integrator, mj.opt.disableflags = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, int(flags)
+        theirs = mujoco.MjData(mj)
+        theirs.qvel[:] = start(model, 0, 1.0, 1.0)[0].qvel
+        mujoco.mj_step(mj, theirs, 100)
+        lost.append(any(warning.number for warning in theirs.warning))
+    assert lost == [True, False]
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [*BUNDLED, *CORPUS])
 def test_characters_stay_calm_over_decades(name):
-    """Limits over five decades and none, steps from 1/240 to 1/30 s, gains over seven decades, targets a radian away."""
-    for h in STEPS:
+    """Limits over five decades and none, steps from 1/240 to 1/30 s, gains over seven decades, targets a radian away.
+
+    The dog has explicit springs that blow up at 1/30 s under implicitfast alone.
+    """
+    for h in STEPS[:3] if name == "dm dog" else STEPS:
         for limit in (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, None):
             for kp in 10.0 ** np.arange(8):
                 for mode, stiffness, damping in gains(h, kp):
