@@ -31,6 +31,8 @@ WHOLE = (
     pipeline.integrate,
     pipeline.inverse,
     pipeline.aba,
+    pipeline.damping,
+    pipeline.damping_diagonal,
     kt.rne_post_constraint,
     kt.compare_fwd_inv,
 )
