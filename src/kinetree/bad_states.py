@@ -132,5 +132,5 @@ def message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
     name, addresses = fields[int(what)]
     joint = int(np.searchsorted(addresses, index, side="right")) - 1
     where = f"{name}[{index}] (joint {model.name('joint', joint) or joint!r})"
-    end = "; the state was reset" if reset else ""
+    end = "; to go on, the state is reset" if reset else ""
     return f"{where} is not a number, infinite or huge {time}: the simulation is unstable{end}"

@@ -16,6 +16,7 @@ from kinetree.conformance.judge import Entries, verdict
 from kinetree.conformance.layer import Along, Field
 from kinetree.conformance.layers import CONTACT_LAYERS, SHIPPED_LAYERS, SLEEP_LAYERS, SMOOTH_LAYERS
 from kinetree.conformance.matching import match, match_readings, nearest, parts_of
+from kinetree.conformance.scales import reading_kinds, scale_of
 from kinetree.conformance.smooth import path_lengths, path_starts, tendon_points
 from kinetree.conformance.tolerances import EXCUSE, NO_INERTIA
 from tests import corpora
@@ -64,6 +65,19 @@ def test_an_excuse_has_bounds(times, excused):
 def test_agreeing_on_nan_or_infinity_is_a_failure(bad):
     result = judged([1.0, bad], [1.0, bad], spread=[1.0, 1.0])
     assert result.differs and result.index == (1,) and result.note == "not finite"
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf])
+def test_no_scale_hides_an_error(scale):
+    assert judged([5.0], [1.0], scale=scale).differs
+
+
+def test_a_flip_excuses_what_is_missing_and_no_number_that_is_none():
+    """A pair that MuJoCo loses and finds in its own runs, so that its spread is infinite."""
+    ours, theirs = np.array([[5.0], [np.nan], [np.nan]]), np.array([[1.0], [1.0], [1.0]])
+    entries = Entries(NUMBERS, ours, theirs, np.ones((3, 1)), lacking=np.array([False, False, True]))
+    result = verdict(entries, "m", "l", 1e-3, 0, np.full((3, 1), np.inf))
+    assert (result.undecided_entries, result.differing_entries, result.index) == (2, 1, (1, 0))
 
 
 def test_a_wrong_shape_is_a_failure():
@@ -171,18 +185,22 @@ def test_rows_that_can_move_nothing_are_not_judged():
     held = """<mujoco><worldbody><body name="a"><joint type="slide"/><geom size="0.1"/></body></worldbody>
       <equality><weld body1="a"/></equality></mujoco>"""
 
-    def move(heavy):
+    def move(field, heavy):
         def change(_model, data):
             rows = (data._arrays["efc_D"][: data.nefc] > NO_INERTIA) == heavy
-            data._arrays["efc_pos"][: data.nefc][rows] += 1e-3
+            data._arrays[field][: data.nefc][rows] += 1e-3 if field != "efc_D" else -0.999 * NO_INERTIA * 1e3
 
         (layer,) = changed("constraint rows", change)
         run = lambda model, data: (kt.fwd_position(model, data), layer.run(model, data))  # noqa: E731
         place = lambda model, data, *_: (mujoco.mj_resetData(model, data), mujoco.mj_forward(model, data))  # noqa: E731
         return check(held, states=1, layers=[dataclasses.replace(layer, run=run, prepare=place)])
 
-    assert move(heavy=True).ok
-    assert [result.field for result in move(heavy=False).failures()] == ["efc_pos"]
+    assert move("efc_aref", heavy=True).ok
+    assert [result.field for result in move("efc_aref", heavy=False).failures()] == ["efc_aref"]
+    assert [result.field for result in move("efc_pos", heavy=True).failures()] == ["efc_pos"], (
+        "no inertia is part of it"
+    )
+    assert "efc_D" in [result.field for result in move("efc_D", heavy=True).failures()], "ours is not heavy"
 
 
 @pytest.mark.parametrize("option", ["iterations", "ls_iterations"])
@@ -253,15 +271,29 @@ def test_what_only_one_side_has_is_left_over():
     assert (back.contacts >= 0).all() and len(back.more_contacts) == 2 and len(back.more_rows) == 8
 
 
-def test_slots_of_contact_sensors_are_matched():
-    sensor = '<sensor><contact geom1="floor" num="3" data="dist pos" reduce="none"/></sensor></mujoco>'
+@pytest.mark.parametrize("reduce, sorts", [("none", False), ("mindist", True), ("maxforce", True)])
+def test_slots_of_contact_sensors_are_matched_unless_their_order_means_something(reduce, sorts):
+    sensor = f'<sensor><contact geom1="floor" num="3" data="dist pos" reduce="{reduce}"/></sensor></mujoco>'
     xml = TABLE.replace("<geom type", '<geom name="floor" type', 1).replace("</mujoco>", sensor)
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     theirs = data.sensordata.copy()
     slots = theirs.reshape(3, -1)
-    assert np.array_equal(match_readings(model, slots[[2, 0, 1]].ravel(), theirs), theirs)
+    assert np.array_equal(match_readings(model, slots[[2, 0, 1]].ravel(), theirs), theirs) != sorts
+
+
+def test_readings_of_other_units_and_moments_have_scales_of_their_own():
+    sensor = '<sensor><contact geom1="floor" num="2" data="force dist" reduce="none"/><clock/></sensor></mujoco>'
+    model = mujoco.MjModel.from_xml_string(
+        TABLE.replace("<geom type", '<geom name="floor" type', 1).replace("</mujoco>", sensor)
+    )
+    assert len({*reading_kinds(model)}) == 3
+    assert np.array_equal(reading_kinds(model)[:8].reshape(2, 4)[0], reading_kinds(model)[:8].reshape(2, 4)[1])
+    moments = np.array([[90.0, 0, 0, 1e-3, 80, 0, 0, 2e-3, 1], [9.0, 0, 0, 1e-5, 8, 0, 0, 0, 2]])
+    field = Field("sensordata", lambda *_: moments, lambda *_: moments, along=Along.READINGS)
+    scale = scale_of(field, moments, model, mujoco.MjData(model), 1e-5)
+    assert np.array_equal(scale, [[90, 90, 90, 2e-3] * 2 + [1], [9, 9, 9, 1e-5] * 2 + [2]])
 
 
 def test_points_of_a_wrap_without_length_are_left_out():
@@ -273,10 +305,15 @@ def test_points_of_a_wrap_without_length_are_left_out():
     apart = SimpleNamespace(
         wrap_xpos=points[[0, 3, 4, 5, 6, 7]], wrap_obj=np.array([-1, -1, -1, 3, 3, -1]), ten_wrapadr=[0, 2], ten_wrapnum=[2, 4]
     )  # fmt: skip
-    model = SimpleNamespace(stat=SimpleNamespace(extent=1.0))
+    model = SimpleNamespace(stat=SimpleNamespace(extent=1.0), ntendon=2, tendon_num=np.array([3, 3]))
     for read in (tendon_points, path_lengths, path_starts):
         assert np.array_equal(read(model, touching), read(model, apart))
     assert path_lengths(model, apart).tolist() == [2, 4]
+    straight = SimpleNamespace(
+        wrap_xpos=points[[0, 3, 4, 7]], wrap_obj=np.array([-1, -1, -1, -1]), ten_wrapadr=[0, 2], ten_wrapnum=[2, 2]
+    )
+    moved = (tendon_points(model, apart) != tendon_points(model, straight)).any(axis=(1, 2))
+    assert moved.tolist() == [False, True], "one tendon that wraps or not says nothing about another"
 
 
 # work

@@ -14,7 +14,9 @@ import kinetree.data_fields
 from kinetree.conformance import LAYERS, check, copy_state, markdown, random_state, shipped, sleeping, survey
 from kinetree.conformance.__main__ import main
 from kinetree.conformance.contact import by_iteration
+from kinetree.conformance.judge import oracle_values
 from kinetree.conformance.layers import CONTACT_LAYERS, SHIPPED_LAYERS, SLEEP_LAYERS, SMOOTH_LAYERS
+from kinetree.conformance.scales import scale_of
 from kinetree.conformance.states import gentle_state
 from tests import corpora
 from tests.conformance.test_layers import UNDECIDED_MODELS
@@ -44,8 +46,13 @@ FOLLOWING = {
 FROM_THE_FRONT = {"wrap_xpos", "actuator_moment", "efc_J"}
 
 
-def perturbed(layer, field, change):
+def perturbed(layer, field, change, seen=None):
     """The layers down to one of them, with one field of ours changed after it was computed."""
+
+    def oracle(model, data):
+        layer.oracle(model, data)
+        if seen is not None:
+            seen[:] = model, data
 
     def run(model, data):
         layer.run(model, data)
@@ -63,7 +70,7 @@ def perturbed(layer, field, change):
 
     groups = (SMOOTH_LAYERS, CONTACT_LAYERS, SHIPPED_LAYERS, SLEEP_LAYERS)
     group = next(group for group in groups if layer in group)
-    return [*group[: group.index(layer)], dataclasses.replace(layer, run=run)]
+    return [*group[: group.index(layer)], dataclasses.replace(layer, run=run, oracle=oracle)]
 
 
 def stored(field):
@@ -80,20 +87,22 @@ def all_fields():
 
 @pytest.mark.parametrize("layer, field", all_fields())
 def test_a_perturbed_field_is_found(layer, field):
-    """Every field is truly compared: move one number of ours by some tolerances and the report fails on that field."""
-    moved = []
+    """Every field is truly compared: move one number of ours by ten tolerances and the report fails on that field."""
+    moved, seen = [], []
 
     def change(values):
         whole, at = values.dtype.kind == "i", 0 if field.name in FROM_THE_FRONT else values.size - 1
-        size = abs(values.reshape(-1)[at]) if field.each else np.max(np.abs(values), initial=0.0) or 1.0
+        scale = scale_of(field, oracle_values(field, *seen), *seen, layer.tolerance)
+        known = scale.shape == values.shape and field.name not in STORED
+        size = scale.reshape(-1)[at] if known else scale.max()
         step = -1 if field.name == "contact.geom" else 1  # the last geom has no successor
-        values.reshape(-1)[at] += step if whole else 1e3 * layer.tolerance * (float(size) or 1.0)
-        moved.append((np.unravel_index(at, values.shape), whole))
+        values.reshape(-1)[at] += step if whole else 10 * layer.tolerance * float(size)
+        moved.append((np.unravel_index(at, values.shape), known and not whole))
 
     names = MODELS_OF.get(layer.name, IN_CONTACT if layer in (*CONTACT_LAYERS, *SHIPPED_LAYERS) else EVERYTHING)
     sources = [MODELS[f"tests/models/{name}.xml"] for name in names]
     source = next(path for path in sources if kt.Data(kt.load(path))._arrays[stored(field.name)].size)
-    report = check(source, states=1, seed=SEED, layers=perturbed(layer, field.name, change))
+    report = check(source, states=1, seed=SEED, layers=perturbed(layer, field.name, change, seen))
     failing = {failure.field for failure in report.failures()}
     assert field.name in failing
     if field.name not in COUNTS:  # with a wrong count, others are not where they should be
@@ -102,10 +111,12 @@ def test_a_perturbed_field_is_found(layer, field):
     text = str(report)
     for part in (source.name, field.name, repr(failure.ours), repr(failure.theirs), "DIFFERS", "FAIL"):
         assert part in text
-    [(index, whole)] = moved
+    [(index, known)] = moved
     in_place = field.name not in STORED and field.name not in COUNTS and layer is not CONVEX
     if failure.index is not None and len(failure.index) == len(index) and in_place:
         assert failure.index == (index[0] - SKIPPED_ROWS.get(field.name, 0), *index[1:])
+        if known:
+            assert failure.error == pytest.approx(10 * layer.tolerance, rel=0.1)
     assert failure.error > layer.tolerance
 
 

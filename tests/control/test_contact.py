@@ -184,6 +184,16 @@ def test_trajectories_by_all_solvers_are_one():
         same(ends[solver], ends["dense"], tolerances.TRAJECTORY_SMOOTH, f"{solver} qpos")
 
 
+def test_solve_m_after_a_step_in_contact_is_that_of_m():
+    """The step factors another matrix in the place of M's factor, which no one may take for that, whatever ran before."""
+    model, data, spd = standing("sparse", 2e3)
+    kt.forward(model, data)
+    spd.step(data, nstep=3)
+    assert data.nefc > 0 and data.is_stale("qLD")
+    x = np.random.default_rng(0).normal(size=model.nv)
+    same(kt.mul_m(model, data, kt.solve_m(model, data, x)), x, 1e-9, "M y")
+
+
 def test_room_for_contacts_grows_in_a_step():
     """A Data that begins with little room makes the same steps as one that has room."""
     model, data, spd = standing("maba", 2e3)

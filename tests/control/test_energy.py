@@ -202,3 +202,11 @@ def test_characters_stay_calm_over_decades(name):
                 if limit is not None and limit <= 100.0:  # then with any damping
                     stays_calm(name, h, kp, 0.0, "implicit", limit)
                     stays_calm(name, h, kp, 1.5 * h * kp, "spd", limit)
+
+
+@pytest.mark.parametrize("name", ["ball_humanoid", "humanoid"])
+def test_near_targets_need_no_damping(name):
+    """Within 0.3 rad, without limits: what is covered in a step or two does not make bodies tumble."""
+    for h in STEPS:
+        for kp in (1e2, 1e4, 1e7):
+            stays_calm(name, h, kp, 0.0, "implicit", None, reach=0.3)

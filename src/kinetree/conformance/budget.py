@@ -46,12 +46,14 @@ def tries(model: Any, wanted: int) -> int:
     return max(min(wanted, FEWEST_TRIES), min(wanted, TRIED // size(model)))
 
 
-def cuts(model: Any, layers: Iterable[Layer]) -> list[str]:
-    """What is shorter for a model than it should be, in words."""
+def cuts(model: Any, layers: Iterable[Layer], states: int) -> list[str]:
+    """What is shorter for a model than it should be, in words. states: how many are compared."""
     short = [(layer.name, steps(model, layer.steps), layer.steps) for layer in layers if layer.steps > 1]
     out = [f"{name}: {some} steps, not {wanted}" for name, some, wanted in short if some < wanted]
     if out:
         out.append("states in contact: fewer tries and shorter ways to rest")
     if model.nv > DENSE:
         out.append("M and efc_J: compared by their products with a few vectors")
+    if model.nkey > states // 2 and any(layer.name == "as shipped" for layer in layers):
+        out.append(f"as shipped: from {states // 2} of {model.nkey} keyframes")
     return out

@@ -144,7 +144,7 @@ def check(
     rng = np.random.default_rng(seed)
     worst: dict[tuple[str, str], FieldResult] = {}
     counts: dict[str, list[int]] = {layer.name: [] for layer in layers if layer.count is not None}
-    cuts = dict.fromkeys(budget.cuts(pair.theirs_model, layers))
+    cuts = dict.fromkeys(budget.cuts(pair.theirs_model, layers, states))
     with quiet():
         for state in range(states):
             random_state(pair.theirs_model, rng, pair.theirs)

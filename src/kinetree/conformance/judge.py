@@ -4,7 +4,7 @@ An entry agrees if it is off by no more than the tolerance times its scale (`sca
 by no more than three times the largest difference of MuJoCo from itself in that entry, over several runs from starts a hair
 away (`spread`). It differs otherwise. Nothing else excuses an entry: not its neighbours, and not that MuJoCo is unsure of it if
 we are further off than it is. A contact or row that only one side has is undecided if MuJoCo's own runs lose or gain one of the
-same pair of geoms, or of the same joint, tendon or equality.
+same pair of geoms, or of the same joint, tendon or equality. A number of ours that is none is never excused.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from .layer import Along, Field
 from .matching import Match, Parts, match_readings
 from .scales import scale_of
 from .tolerances import EXCUSE, NO_INERTIA
+
+EXACT = ("efc_type", "efc_id", "efc_pos", "efc_margin", "efc_frictionloss")
+"""Of rows that can move nothing too, what no inertia takes part in."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,17 @@ class Entries:
 
     def errors(self) -> np.ndarray:
         """Of each entry, relative to its scale; zero where it is not judged."""
-        finite = np.isfinite(self.ours) & np.isfinite(self.theirs)
+        finite = np.isfinite(self.ours) & np.isfinite(self.theirs) & np.isfinite(self.scale)
         with np.errstate(invalid="ignore", over="ignore"):
             out = np.where(finite, np.abs(self.ours - self.theirs) / self.scale, np.inf)
         # Whatever is not finite, on either side or on both, must never pass for agreement.
         return out if self.skipped is None else np.where(self.skipped, 0.0, out)
+
+    def absent(self) -> np.ndarray:
+        """Entries that only one side has, of either side: there is no number that could be wrong."""
+        if not self.lacking.size:
+            return np.zeros(self.ours.shape, bool)
+        return np.broadcast_to(self.lacking.reshape(-1, *(1,) * (self.ours.ndim - 1)), self.ours.shape)
 
 
 def line_up(
@@ -144,9 +153,11 @@ def line_up(
         )
         if out.lacking.any():
             out.note = "only one side has it"
-        if not contacts:
-            weights = np.concatenate([np.array(theirs_data.efc_D, float)[chosen], np.zeros(len(more))])
-            out.skipped = np.broadcast_to((weights > NO_INERTIA).reshape(-1, *(1,) * (theirs.ndim - 1)), out.ours.shape)
+        if not contacts and field.name not in EXACT:
+            weights = take(np.array(ours_data.efc_D, float), found.rows[chosen])
+            heavy = (weights > NO_INERTIA) & (np.array(theirs_data.efc_D, float)[chosen] > NO_INERTIA)
+            heavy = np.concatenate([heavy, np.zeros(len(more), bool)])
+            out.skipped = np.broadcast_to(heavy.reshape(-1, *(1,) * (theirs.ndim - 1)), out.ours.shape)
         return out
     if ours.shape != theirs.shape:
         note = f"shape {ours.shape} against MuJoCo's {theirs.shape}"
@@ -173,7 +184,7 @@ def verdict(
         return FieldResult(model, layer, field.name, tolerance, 0.0, state=state)
     own = np.zeros(errors.shape) if spread is None else spread
     beyond = errors > tolerance
-    undecided = beyond & (errors <= EXCUSE * own)
+    undecided = beyond & (errors <= EXCUSE * own) & (np.isfinite(errors) | entries.absent())
     differs = beyond & ~undecided
     worst = np.where(differs, 2, np.where(undecided, 1, 0))
     ranked = np.where(worst == worst.max(), errors, -1.0)

@@ -18,6 +18,8 @@ from ..types import Cone
 
 FIRST_CONTACT = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
 """Types of rows from here on belong to contacts."""
+UNSORTED = 0
+"""Contact sensors that reduce nothing."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,15 @@ def _others(found: np.ndarray, count: int) -> np.ndarray:
 
 
 def match_readings(model: mujoco.MjModel, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Our readings (..., nsensordata) with the slots of each contact sensor in MuJoCo's order: they follow that of contacts."""
+    """Our readings (..., nsensordata) with the slots of contact sensors in MuJoCo's order, where they follow that of contacts.
+
+    Where a sensor sorts its contacts, by distance or force, the order is part of what it tells.
+    """
     out = ours.copy()
     for sensor in np.flatnonzero(model.sensor_type == mujoco.mjtSensor.mjSENS_CONTACT):
         slots, first = int(model.sensor_intprm[sensor, 2]), int(model.sensor_adr[sensor])
         width = int(model.sensor_dim[sensor]) // max(slots, 1)
-        if slots < 2:
+        if slots < 2 or model.sensor_intprm[sensor, 1] != UNSORTED:
             continue
         columns = slice(first, first + slots * width)
         mine, reference = (x[..., columns].reshape(-1, slots, width) for x in (ours, theirs))

@@ -54,7 +54,7 @@ What is set in the layers:
 * default solver: the same states with MuJoCo's default settings: Newton, tolerance 1e-8, 100 iterations, 50 of the line search,
   islands on;
 * as shipped: nothing; solver, iterations, tolerances, islands, Jacobian and sleep are the model's own. {steps} steps from the
-  reference pose with random controls, from keyframes, and from states of contact, compared after steps
+  reference pose with random controls, then in turn from keyframes and from states of contact, compared after steps
   {moments};
 * sleep: 120 steps from near rest in which all trees may sleep that can, but those of tendons, at a tolerance at which many do;
   half way the first dof is given a velocity; who sleeps in each step, what is left, and where everything is; islands on,

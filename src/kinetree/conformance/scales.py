@@ -14,6 +14,10 @@ from .layer import Along, Field
 from .tolerances import ROUNDING
 
 SMALLEST = 1e-300
+CONTACT = int(mujoco.mjtSensor.mjSENS_CONTACT)
+SENSOR_TYPES = 1000  # more than there are
+TOLD = (1, 3, 3, 1, 3, 3, 3, 3, 3)
+"""How many numbers each thing that a contact sensor tells has, in the order of `types.ConDataField`."""
 
 
 def natural_sizes(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, float]:
@@ -82,12 +86,23 @@ def _by_part(field: Field, sizes: np.ndarray) -> np.ndarray:
 
 
 def _by_kind(model: mujoco.MjModel, sizes: np.ndarray) -> np.ndarray:
-    """The largest reading of sensors of one kind: others have other units. Readings are along the last axis."""
+    """The largest reading of one kind, at one moment: others have other units. Readings are along the last axis."""
+    kinds = reading_kinds(model)
     out = np.zeros(sizes.shape)
-    for kind in np.unique(model.sensor_type):
-        columns = np.concatenate(
-            [np.arange(model.sensor_adr[s], model.sensor_adr[s] + model.sensor_dim[s])
-             for s in np.flatnonzero(model.sensor_type == kind)]
-        )  # fmt: skip
-        out[..., columns] = sizes[..., columns].max(initial=0.0)
+    for kind in np.unique(kinds):
+        columns = np.flatnonzero(kinds == kind)
+        out[..., columns] = sizes[..., columns].max(axis=-1, initial=0.0, keepdims=True)
+    return out
+
+
+def reading_kinds(model: mujoco.MjModel) -> np.ndarray:
+    """Of each reading a number that others of its unit share: the type of its sensor, and what of a contact it tells."""
+    out = np.zeros(model.nsensordata, int)
+    for sensor, kind in enumerate(model.sensor_type):
+        first, count = int(model.sensor_adr[sensor]), int(model.sensor_dim[sensor])
+        out[first : first + count] = int(kind)
+        if kind == CONTACT:
+            told = [place for place in range(len(TOLD)) if int(model.sensor_intprm[sensor, 0]) >> place & 1]
+            of_slot = np.repeat(told, [TOLD[place] for place in told])
+            out[first : first + count] += SENSOR_TYPES * (1 + np.resize(of_slot, count))
     return out

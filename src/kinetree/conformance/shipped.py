@@ -44,10 +44,11 @@ RECORDER = Recorder(read, STEPS, MOMENTS)
 
 
 def as_shipped(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, state: int = 0) -> None:
-    """The reference pose with random controls, then the keyframes, then random states near rest in which geoms touch."""
+    """The reference pose with random controls; then in turn keyframes and random states near rest in which geoms touch."""
     RECORDER.records.clear()
-    if 0 < state <= model.nkey:
-        mujoco.mj_resetDataKeyframe(model, data, state - 1)
+    keyframe = state // 2 if state % 2 else model.nkey
+    if keyframe < model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, keyframe)
     elif state == 0 or int(model.opt.enableflags) & int(kt.EnableBit.SLEEP):  # who sleeps is no part of a copied state
         mujoco.mj_resetData(model, data)
         data.ctrl[:] = CALM * random_controls(model, rng)

@@ -60,8 +60,12 @@ def tendon_paths(model: Any, data: Any) -> list[np.ndarray]:
 
 
 def tendon_points(model: Any, data: Any) -> np.ndarray:
-    """Points of all tendon paths (n, 3)."""
-    return np.concatenate([np.zeros((0, 3)), *tendon_paths(model, data)])
+    """Points of all tendon paths (ntendon, n, 3), zero beyond the last: a tendon that wraps or not moves no other's points."""
+    most = 2 * int(np.max(model.tendon_num, initial=0))  # of a geom on the way there are two
+    out = np.zeros((model.ntendon, most, 3))
+    for points, path in zip(out, tendon_paths(model, data), strict=True):
+        points[: len(path)] = path
+    return out
 
 
 def path_lengths(model: Any, data: Any) -> np.ndarray:

@@ -19,8 +19,8 @@ much as two programs that round differently are apart when a motion begins."""
 
 EXCUSE = 3.0
 """How many times MuJoCo's own spread in an entry is not judged. The spread is the largest of several random runs, and so itself
-too small by some factor, of which three is rarely passed: of normal numbers, the largest of four is above a third of
-their standard deviation in 98 of 100 cases."""
+too small by some factor, of which three is rarely passed: of the sizes of normal numbers, the largest of four is above a third
+of their standard deviation in 99 of 100 cases."""
 
 NO_INERTIA = 1e12
 """Weight of a row beyond which it can move nothing: its Jacobian is rounding, and its force the last digit of its violation

@@ -15,6 +15,8 @@ from ..solver.cost import update_rows
 from ..solver.primal import residuals
 from .solvers import set_changed_inertia
 
+FACTOR_M = pipeline.factor_m.stage_index
+
 
 @kernel
 def has_rows(d, a):
@@ -26,6 +28,7 @@ def has_rows(d, a):
 def change_inertia(m, d, a):
     """Put M + h D + diag in the place of M, which is kept, and factor it."""
     set_changed_inertia(m, d, a, d.qLD)
+    d.stage_order[FACTOR_M] = 0  # so that no one takes it for the factor of M
     for at in range(m.nC):
         a.inertia[at] = d.M[at]
         d.M[at] = d.qLD[at]

@@ -241,9 +241,13 @@ class StablePD:
         """Run a kernel; after a closer look where it has doubts about target or solver, with more room if that is lacking."""
         self._arrays["unsettled"] = 0
         status = run(kernel, self._model, data, self._arrays)
-        while status in (DOUBTFUL, COUPLED):
-            self._check_target() if status == DOUBTFUL else self._choose_again()
-            status = run(kernel, self._model, data, self._arrays)
+        for obstacle, remove in (
+            (DOUBTFUL, self._check_target),
+            (COUPLED, self._choose_again),
+        ):  # in the kernel's order
+            if status == obstacle:
+                remove()
+                status = run(kernel, self._model, data, self._arrays)
         while status == stepping.LACKS_ROOM:
             left = stepping._make_room(self._model, data)
             if left < self._arrays["steps"]:

@@ -139,8 +139,10 @@ def stable_pd(implicit: bool) -> Callable[[Trace, Symbols], Results]:
         forces = a.force + outside_forces(t)
         flags = m.opt_disableflags
         m.opt_disableflags |= int(DisableBit.ACTUATION)  # actuators rest, here alone
-        model_damping(m, t.d, a)
-        m.opt_disableflags = flags
+        try:
+            model_damping(m, t.d, a)
+        finally:
+            m.opt_disableflags = flags
         acceleration = accelerations(t, forces, a.diagonal + a.damping, a)
         return column(a.force - a.diagonal * acceleration), column(acceleration)
 
