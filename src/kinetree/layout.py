@@ -175,13 +175,11 @@ def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
         raise AttributeError(f"{where} is read-only: it is set by {field.stage!r}")
     a = checked(value, target.shape, field.dtype, where, infinite=may_be_infinite(field.name))
     if a.ndim == 0 and target.size != 1 and field.dims and not may_fill(field, a.item()):
-        raise ValueError(
-            f"{where}: expected shape {target.shape}, got one number ({value!r}); to fill all entries with it, write "
-            f"{where}[...] = {value!r}"
-        )
+        raise ValueError(f"{where}: expected shape {target.shape}, got one number ({value!r})")
     if field.choices:
-        if not np.isin(a, field.choices).all():
-            raise ValueError(f"{where}: expected {', '.join(map(str, field.choices))}, got {_describe(value, a)}")
+        bad = ~np.isin(a, field.choices)
+        if bad.any():
+            raise ValueError(f"{_entry(where, bad)} is {a[bad].flat[0]}, none of {', '.join(map(str, field.choices))}")
         target = target.view()
         target.flags.writeable = True
     target[...] = a

@@ -77,7 +77,7 @@ SHAPES = [
     Case("one number for frictions", put("model.geom_friction", 0.5), ValueError,
          "model.geom_friction: expected shape (6, 3), got one number (0.5)"),
     Case("one number for qpos", put("data.qpos", 0.0), ValueError,
-         "data.qpos: expected shape (13,), got one number (0.0); to fill all entries with it, write data.qpos[...] = 0.0"),
+         "data.qpos: expected shape (13,), got one number (0.0)"),
     Case("one number for a quaternion", lambda w: setattr(w.data.joint("shoulder"), "qpos", 1.0), ValueError,
          "joint('shoulder').qpos: expected shape (4,), got one number (1.0)"),
     Case("zero for a quaternion", put("data.mocap_quat", 0), ValueError, "data.mocap_quat: expected shape (1, 4)"),

@@ -29,12 +29,18 @@ def test_error_messages_are_shown_as_they_are():
     assert problem.value.args[0] == message
 
 
-def test_readme_counts_the_models_that_agree():
+def test_readme_counts_what_agrees():
+    """In the numbers of the page: of all, those that agree, that are undecided and that differ."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace(",", "")
     [claimed] = re.findall(
-        r"\[of (\d+) models compared, .*none differs\]", (ROOT / "README.md").read_text(encoding="utf-8")
+        r"of (\d+) numbers of (\d+) models.* (\d+) agree (\d+) \((\d+) models\) are undecided .* (\d+) differ\]", readme
     )
-    report = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
-    assert f"of {claimed} compared models agree in every layer" in report and "; 0 differ;" in report
+    every, models, agree, undecided, unsure, differ = map(int, claimed)
+    page = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (numbers|models) \| ([\d |]+) \|$", page, re.M)
+    table = {name: [int(n) for n in row.split(" | ")] for name, row in rows}
+    assert table["numbers"] == [agree, undecided, differ] and every == agree + undecided + differ
+    assert sum(table["models"]) == models and table["models"][1] == unsure
 
 
 @pytest.mark.parametrize("page", ALL_PAGES)

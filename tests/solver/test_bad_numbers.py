@@ -31,7 +31,7 @@ def test_bad_numbers_reach_the_acceleration(solver, cone, fault):
     mujoco.mj_forward(mj, theirs)
     assert data.ncon > 0 and np.isfinite(data.qacc).all() == np.isfinite(theirs.qacc).all()
     if not np.isfinite(theirs.qacc).all():
-        with pytest.warns(kt.SimulationWarning, match="the state was reset"):
+        with pytest.warns(kt.SimulationWarning, match="the state is reset"):
             kt.step(model, data)
 
 

@@ -37,14 +37,14 @@ def check(argument: str, states: int, seed: int, file: Path | None, verbose: boo
     output.print(table(report) if verbose else summary(report))
     failures = sorted(report.failures(), key=lambda result: -result.differing_entries)
     for failure in failures if verbose else failures[:SHOWN]:
-        _say(describe(failure), "red", wrap=verbose)
+        _say(describe(failure, verbose), "red", wrap=verbose)
     if missing:
         _say(f"Done otherwise, and so by MuJoCo for this comparison: {', '.join(missing)}.", "yellow", wrap=verbose)
     if verbose:
-        for text in (*map(describe, report.undecided()), *(f"cut: {cut}" for cut in report.cuts)):
+        for text in (*map(describe, report.undecided()), *(f"left out: {cut}" for cut in report.cuts)):
             _say(text, "yellow", wrap=True)
     elif report.cuts:
-        _say(f"Cut, as the model is large: {'; '.join(report.cuts)}.", "yellow")
+        _say(f"Left out: {'; '.join(report.cuts)}.", "yellow")
     style = "red" if not report.ok else "yellow" if report.undecided() else "green"
     more = "" if verbose or (report.ok and not report.undecided()) else "; --verbose says where"
     _say(f"{name} {report.verdict}{more}", style, wrap=True)
@@ -118,12 +118,12 @@ def _verdict(results: list[FieldResult]) -> Text:
     return Text(f"{undecided} undecided", style="yellow") if undecided else Text("yes", style="green")
 
 
-def describe(failure: FieldResult) -> str:
-    """Where a field is worst, and both values there."""
+def describe(failure: FieldResult, closely: bool = True) -> str:
+    """How far a field is off, if asked also where it is worst and both values there."""
     count = failure.differing_entries or failure.undecided_entries
     text = f"{failure.layer}: {failure.field} {'is undecided' if failure.undecided else 'differs'} in {count} of "
     text += f"{failure.entries} numbers, by up to {failure.error:.2e}, tolerance {failure.tolerance:.0e}"
-    if failure.index is not None:
+    if closely and failure.index is not None:
         where = ", ".join(map(str, failure.index))
         text += f"; worst at [{where}] in state {failure.state}: {failure.ours!r}, MuJoCo {failure.theirs!r}"
         text += f", which differs from itself by {failure.spread:.2e} when it starts a hair away"

@@ -71,9 +71,9 @@ their own, with other numbers of contacts."""
 
 UNDECIDED = """By model and layer, how many numbers are undecided, of how many; and the worst with MuJoCo's own spread in it.
 
-Until entries were judged one by one, a field was excused as a whole wherever MuJoCo's spread exceeded its tolerance: 11 of 142
-models had such fields, some with errors of more than a hundred times the spread, and the layers of default and shipped solver
-settings were not there."""
+Until entries were judged one by one, a field was excused as a whole wherever MuJoCo's spread exceeded its tolerance: 18,128
+numbers of 11 models, of which 108 were further off than three times the largest spread of their field, and smaller fields were
+held to an absolute error. The layers of default and shipped solver settings were not there."""
 
 COUNTED = ("contact geometry", "contact geometry, convex", "constraint rows")  # the layers that count contacts and rows
 

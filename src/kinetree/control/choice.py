@@ -38,7 +38,7 @@ def check_maba(model: Model) -> None:
     check_aba(model, "maba")
     found = couplers(model)
     if found:
-        raise UnsupportedFeatureError(found, f"maba of {model.title!r}")
+        raise UnsupportedFeatureError(found, f"maba of {model.title!r} (solver='auto' takes another)")
 
 
 def choose(model: Model) -> str:

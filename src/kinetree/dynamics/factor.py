@@ -145,6 +145,9 @@ def factor_m(m, d):
         copy_rows(m, d.M, d.qLD, first, end)
         factor_part(m, d.qLD, d.qLDiagInv, first, end)
         for i in range(first, end):
-            if happens(d.qLDiagInv[i] >= 1.0 / MIN_VALUE):
+            pivot = d.qLD[m.M_rowadr[i] + m.M_rownnz[i] - 1]
+            if happens(
+                (d.qLDiagInv[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)
+            ):  # one that is no number has another cause
                 d.warning_number[INERTIA] += 1
                 d.warning_lastinfo[INERTIA] = i
