@@ -348,13 +348,13 @@ def inverse(m, d):
 
 @stage(rare=True)
 def damping(m, d):
-    """Derivative of passive and actuator forces by qvel, its symmetric part: qDeriv, for stable PD. Of MuJoCo's mjd_smooth_vel."""
+    """Symmetric part of the derivative of passive and actuator forces by qvel: qDeriv. Part of MuJoCo's mjd_smooth_vel."""
     set_damping(m, d)
 
 
 @stage
 def damping_diagonal(m, d):
-    """The same where nothing couples dofs: the diagonal of qDeriv alone. Of MuJoCo's mjd_smooth_vel."""
+    """The same where nothing couples dofs: the diagonal of qDeriv alone. Part of MuJoCo's mjd_smooth_vel."""
     set_damping_diagonal(m, d)
 
 
