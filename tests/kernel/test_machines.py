@@ -71,7 +71,7 @@ SOLVED = {
     "qLD", "qLDiagInv", "qH", "qHDiagInv", "qLU", "qacc", "qacc_smooth", "qacc_warmstart", "step_acc", "saved_acc", "qpos",
     "qvel", "qfrc_inverse", "aba_qacc", "aba_gain", "aba_own", "aba_inertia", "body_acc", "body_frc", "rk_acc", "rk_vel",
     "rk_qvel", "rk_qpos", "rk_step", "cacc", "cfrc_int", "cfrc_ext", "sensordata", "sensor_fresh", "history",
-    "simplex_point",
+    "simplex_point", "hull_point",
 }  # fmt: skip
 
 

@@ -189,8 +189,7 @@ class Pair:
         with self._awake(layer):
             if layer.prepare is not None:
                 layer.prepare(self.theirs_model, self.theirs, rng, state)
-                if layer.sleeps:
-                    self.ours.reset()
+                self.ours.reset()  # who sleeps, and since when trees are at rest, is no part of a copied state
                 copy_state(self.theirs, self.ours)
             start, before = get_start(self.theirs_model, self.theirs), self._count(layer)
             with layer.setting(self.ours_model), layer.setting(self.theirs_model):

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 import mujoco
 import numpy as np
 
+from ..types import EnableBit
 from . import budget
 from .judge import Entries, oracle_values, take
 from .layer import Along, Layer
@@ -38,8 +39,7 @@ def spread(
     for run in range(most):
         model = nudged if run % 2 else original
         _nudge_geoms(original, nudged, rng)
-        mujoco.mj_resetData(model, data)
-        set_start(model, data, start)
+        _begin(layer, model, data, start)
         mujoco.mj_integratePos(model, data.qpos, hair * rng.normal(size=model.nv), 1.0)
         data.qvel[:] += hair * rng.normal(size=model.nv)
         mujoco.mj_forward(model, data)
@@ -53,6 +53,16 @@ def spread(
         if all((errors[name][doubts[name]] <= EXCUSE * out[name][doubts[name]]).all() for name in questions):
             return out, run + 1
     return out, most
+
+
+def _begin(layer: Layer, model: mujoco.MjModel, data: mujoco.MjData, start: np.ndarray) -> None:
+    """Put a data into the start of a layer, with all trees awake unless they sleep as the model says."""
+    flags = int(model.opt.enableflags)
+    if not layer.sleeps:
+        model.opt.enableflags = flags & ~int(EnableBit.SLEEP)
+    mujoco.mj_resetData(model, data)
+    set_start(model, data, start)
+    model.opt.enableflags = flags
 
 
 def _own(
