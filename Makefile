@@ -8,7 +8,7 @@ BIN = .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports pytest soak bench clean
+.PHONY: help demo test lint types imports pytest soak fuzz bench clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -33,6 +33,10 @@ pytest: .venv/.installed-dev
 
 soak: .venv/.installed-dev  ## long random runs, not part of `make test`
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak
+
+SECONDS ?= 60
+fuzz: .venv/.installed-dev  ## attack the engine with hostile input for SECONDS=n; prints what reproduces a failure
+	WORKERS=$(WORKERS) $(BIN)/python -m tests.fuzz $(SECONDS)
 
 bench: .venv/.installed-bench  ## ratios against MuJoCo, all in one run
 	$(BIN)/python benchmarks/run.py

@@ -1,0 +1,51 @@
+"""A short batch of every attack; `make fuzz SECONDS=…` goes on. And the harness itself: it must see what it is for."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.fuzz.harness import ATTACKS, run_case, shortened
+
+CASES = 1
+FAILURES = {
+    "killed by SIGSEGV": "import ctypes; ctypes.string_at(0)",
+    "killed by SIGABRT": "import os; os.abort()",
+    "exit code 1": "assert kt.Data(kt.load('cartpole')).time == 1.0",
+    "exit code 3": "import os; os._exit(3)",
+    "no end within": "while True:\n    pass",
+}
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_attack(attack, seed):
+    result = run_case(attack, seed)
+    assert not result.ending, shortened(result).report()
+    assert len(result.lines) > 3, f"{attack} does nothing"
+
+
+def test_every_attack_is_run():
+    """The table lists every module that has lines."""
+    found = {p.stem for p in pathlib.Path(__file__).parent.glob("[a-z]*.py") if "\ndef lines(" in p.read_text()}
+    assert found == set(ATTACKS)
+
+
+@pytest.mark.parametrize("ending", FAILURES)
+def test_failures_are_seen_and_shortened(ending, tmp_path):
+    """The report holds the line that failed, and not those that did not matter; a refusal is none."""
+    file = tmp_path / "lines.py"
+    file.write_text(f"a = 1\nkt.load(3)\nb = 2\n{FAILURES[ending]}\nc = 3\n")
+    failed = run_case("values", file, limit=10.0 if "no end" in ending else 120.0)
+    assert failed.ending.startswith(ending)
+    assert failed.lines[-1] == FAILURES[ending] and len(failed.lines) == 4
+    if "SIGSEGV" in ending:
+        assert shortened(failed).lines == [FAILURES[ending]]
+
+
+def test_refusals_are_counted(tmp_path):
+    file = tmp_path / "lines.py"
+    file.write_text("kt.load(3)\na = 1\nkt.load('no_such_model.xml')\n")
+    result = run_case("values", file)
+    assert result.ending == "" and result.refused == 2 and len(result.lines) == 3
