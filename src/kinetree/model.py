@@ -62,10 +62,6 @@ OPTION_BITS: dict[str, int] = {
 
 REFUSED_FLAGS = {"ipc": EnableBit.IPC, "speculative": EnableBit.SPECULATIVE}
 
-# Models that exist, by the address that compiled code knows them by.
-BY_ADDRESS: weakref.WeakValueDictionary[int, Model] = weakref.WeakValueDictionary()
-
-
 class Parameters:
     """`model.opt` and `model.stat`: numbers stored beside the model's table, checked when assigned."""
 
@@ -154,11 +150,8 @@ class Model(NamedAccess, FieldHolder):
         }
         own["_words"] = LAYOUT.words(own["_arrays"])
         own["address"] = own["_words"].ctypes.data
-        BY_ADDRESS[own["address"]] = self
-        own["_as_model"] = (
-            own["sizes"],
-            own["address"],
-        )  # all that a stage needs; the name keeps arguments from being swapped
+        # All that a stage needs: who a Data must belong to, and where it lies. The name keeps arguments from being swapped.
+        own["_as_model"] = (weakref.ref(self), own["address"])
         for name, size in own["sizes"].items():
             self._set_constant(name, size)
         for name in (*_SCALARS, *COUNTS):
