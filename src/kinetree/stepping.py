@@ -127,6 +127,7 @@ _entries: dict[Any, Any] = {}  # kernel -> compiled entry
 
 def _enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
     """Run one of the kernels above."""
+    data._adopt(model)  # a callback may have used it with another model
     if JIT and kernel_ not in _entries:
         _entries[kernel_] = compiled(kernel_, float_machine(), numba_types.int64, result="int64")
     while True:
@@ -395,6 +396,10 @@ def _settling(model: Model, data: Data) -> Iterator[None]:
         if settling[0] > pipeline.ASKED:
             forward_skip(model, data, Stage.POS)
             pipeline.settled(model, data)
+    except BaseException:  # of a callback: the lists of what is awake are still those of before
+        if settling[0] > pipeline.ASKED:
+            pipeline.update_sleep(model, data)
+        raise
     finally:
         settling[0] = 0
 
