@@ -147,12 +147,16 @@ class Data(NamedAccess, FieldHolder):
 
     def reset(self) -> None:
         """Back to the model's initial state, everything else zero. MuJoCo's mj_resetData."""
+        self._reset_to(self.model)
+
+    def _reset_to(self, model: Model) -> None:
+        """Back to the initial state of a model, which need not be the one that it was made for."""
         self._buffer[:] = 0
-        self._belong_to(self.model)
+        self._belong_to(model)
         self._arrays["capacity"][:] = [*self._capacity.values()]
-        write_initial_state(self.model, self._arrays)
-        if wants_sleepers(self.model):
-            ON_DEMAND["start_asleep"](self)
+        write_initial_state(model, self._arrays)
+        if wants_sleepers(model):
+            ON_DEMAND["start_asleep"](model, self)
 
     def reset_keyframe(self, key: str | int) -> None:
         """Reset, then take time, qpos, qvel, act, ctrl and mocap poses from a keyframe. MuJoCo's mj_resetDataKeyframe."""

@@ -62,6 +62,7 @@ OPTION_BITS: dict[str, int] = {
 
 REFUSED_FLAGS = {"ipc": EnableBit.IPC, "speculative": EnableBit.SPECULATIVE}
 
+
 class Parameters:
     """`model.opt` and `model.stat`: numbers stored beside the model's table, checked when assigned."""
 

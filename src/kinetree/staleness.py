@@ -188,9 +188,9 @@ def _model_that_ran(data: Data, name: str) -> Model:
 data_module.ON_DEMAND.update(is_stale=is_stale, require=require)
 
 
-def start_asleep(data: Data) -> None:
+def start_asleep(model: Model, data: Data) -> None:
     """After a reset, put the trees to sleep that a model wants asleep from the start. Part of MuJoCo's mj_resetData."""
-    model, arrays = data.model, data._arrays
+    arrays = data._arrays
     wanted = model.tree_sleep_policy == SleepPolicy.INIT
     pipeline.forward(model, data)
     arrays["tree_asleep"][:] = np.where(wanted, READY, FULLY_AWAKE)

@@ -50,7 +50,9 @@ def test_forces_of_contacts_are_read_from_the_rows_that_there_are(scene):
 
 def test_more_room_than_can_be_counted_is_refused():
     """The count of what is needed has 32 bits: beyond, it was negative, and the stage ran again for ever."""
-    record = SimpleNamespace(capacity=np.full(9, 8, np.int32), needed=np.zeros(9, np.int32), overflow=np.zeros(1, np.int32))
+    record = SimpleNamespace(
+        capacity=np.full(9, 8, np.int32), needed=np.zeros(9, np.int32), overflow=np.zeros(1, np.int32)
+    )
     assert not plain(fits)(record, MAXH, 2**33)
     with pytest.raises(MemoryError, match="maxH"):
         grown(starting_capacity(), record.needed)

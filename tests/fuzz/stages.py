@@ -6,7 +6,7 @@ Data remembers of one model meets another; every so often the results are held a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,11 +16,31 @@ from kinetree.fields import REAL
 from tests.pipeline.twins import TWINS
 
 STAGES = [name for name in pipeline.__all__ if hasattr(getattr(pipeline, name), "stage_index")]
-WHOLE = ("forward", "fwd_position", "fwd_velocity", "inverse", "kinematics", "collision", "make_constraint", "fwd_constraint")
-ON_LANES = ("forward", "integrate", "inverse", "fwd_position", "collision", "make_constraint", "fwd_constraint", "kinematics")
+WHOLE = (
+    "forward",
+    "fwd_position",
+    "fwd_velocity",
+    "inverse",
+    "kinematics",
+    "collision",
+    "make_constraint",
+    "fwd_constraint",
+)
+ON_LANES = (
+    "forward",
+    "integrate",
+    "inverse",
+    "fwd_position",
+    "collision",
+    "make_constraint",
+    "fwd_constraint",
+    "kinematics",
+)
 BUNDLED = ("quadruped", "tendon_finger", "ball_humanoid")
 STATE = tuple(name for _, name in STATE_FIELDS if name and DATA_FIELDS[name].dtype == REAL)
-NUMBERS = tuple(name for name, field in DATA_FIELDS.items() if field.dtype == REAL and field.writable and not field.growing)
+NUMBERS = tuple(
+    name for name, field in DATA_FIELDS.items() if field.dtype == REAL and field.writable and not field.growing
+)
 BAD = ("np.nan", "np.inf", "-np.inf", "1e308", "-1e12", "1e5", "-1.0", "0.0", "1e-320")
 SETTINGS = {
     "solver": (0, 1, 2), "cone": (0, 1), "integrator": (0, 1, 2, 3), "jacobian": (0, 1, 2), "noslip_iterations": (0, 3),
@@ -82,10 +102,15 @@ def _on_lanes(rng: np.random.Generator) -> str:
     ))  # fmt: skip
 
 
-def lines(rng: np.random.Generator, count: int = 40, with_lanes: bool = True, public: bool = True) -> Iterator[str]:
-    """Statements of one case: models, a Data, then stages, functions, numbers, options, and models exchanged."""
+def lines(
+    rng: np.random.Generator, count: int = 40, with_lanes: bool = True, only: Sequence[str] = ()
+) -> Iterator[str]:
+    """Statements of one case: models, a Data, then stages, functions, numbers, options, and models exchanged.
+
+    only: some stages and nothing else, where little is to be compiled.
+    """
     yield "import pickle, warnings; from kinetree.batch.lanes import LaneData; warnings.simplefilter('ignore')"
-    if public and rng.random() < 0.2:
+    if not only and rng.random() < 0.2:
         yield f"models = [kt.load({str(rng.choice(BUNDLED))!r}) for _ in range(2)]"
     else:
         first, second = TWINS[str(rng.choice(list(TWINS)))]
@@ -97,7 +122,7 @@ def lines(rng: np.random.Generator, count: int = 40, with_lanes: bool = True, pu
     for _ in range(count):
         x = rng.random()
         if x < 0.45:
-            yield f"kt.pipeline.{rng.choice(STAGES if rng.random() < 0.7 else WHOLE)}(m, d)"
+            yield f"kt.pipeline.{rng.choice(only or (STAGES if rng.random() < 0.7 else WHOLE))}(m, d)"
         elif x < 0.65:
             yield _mutation(rng)
         elif x < 0.75:
@@ -106,7 +131,7 @@ def lines(rng: np.random.Generator, count: int = 40, with_lanes: bool = True, pu
             yield _option(rng)
         elif lanes and x < 0.9:
             yield _on_lanes(rng)
-        elif public:
+        elif not only:
             yield _call(rng)
-        if public and rng.random() < 0.04:
+        if not only and rng.random() < 0.04:
             yield CHECK

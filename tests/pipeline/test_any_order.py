@@ -18,7 +18,13 @@ ROOT = pathlib.Path(__file__).parents[2]
 def check(seed: int, cases: int, count: int, machine: str, timeout: float, **environment: str) -> None:
     command = [sys.executable, "-m", "tests.pipeline.any_order", str(seed), str(cases), str(count), machine]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, env={**os.environ, **environment}, check=False
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, **environment},
+        check=False,
     )
     where = done.stdout.rsplit("import pickle", 1)[-1]
     assert done.returncode == 0, f"exit code {done.returncode} after\n{where}\n{done.stderr[-2000:]}"
@@ -32,6 +38,11 @@ def test_every_index_of_uncompiled_kernels_is_inside_its_array():
 @pytest.mark.parametrize("machine", ["floats", "lanes"])
 def test_compiled_stages_survive(machine):
     check(100, 12, 30, machine, 1200)
+
+
+def test_every_index_of_a_few_compiled_stages_is_inside_its_array():
+    """As the soak test below, which takes all of them."""
+    check(200, 30, 30, "few", 1200, KINETREE_BOUNDS="1")
 
 
 @pytest.mark.soak

@@ -105,6 +105,21 @@ def test_trees_that_slept_with_one_model_are_awake_with_another():
     same(data, other, "after the change")
 
 
+@pytest.mark.parametrize("callbacks", [False, True])
+def test_a_bad_state_is_reset_to_that_of_the_model_in_use(callbacks):
+    mjs = [mujoco.MjModel.from_xml_string(TWINS["parents"][0].replace("<joint", f'<joint ref="{ref}"')) for ref in (0.1, 0.7)]
+    first, second = (kt.load(mj) for mj in mjs)
+    data, theirs = kt.Data(first), mujoco.MjData(mjs[1])
+    kt.forward(first, data)
+    data.qvel[0] = theirs.qvel[0] = np.nan
+    if callbacks:
+        second.callbacks.passive = lambda m, d: None
+    with pytest.warns(kt.SimulationWarning, match="reset"):
+        kt.step(second, data)
+    mujoco.mj_step(mjs[1], theirs)
+    close(data.qpos, theirs.qpos, ACCELERATION, "qpos")
+
+
 def test_functions_do_not_read_what_another_model_computed():
     """Positions are computed anew, and where forces are missing they say so, as after a reset."""
     first, second = twins("parents")

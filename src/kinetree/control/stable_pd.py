@@ -279,7 +279,7 @@ class StablePD:
             left = stepping._report(self._model, data)
             self._warn(data)
             if left:
-                stepping._reset_keeping_warnings(data)
+                stepping._reset_keeping_warnings(self._model, data)
                 arrays["unchecked"] = left < 0
 
     # with callbacks: stages run one by one from Python
