@@ -36,7 +36,12 @@ ON_LANES = (
     "fwd_constraint",
     "kinematics",
 )
-BUNDLED = ("quadruped", "tendon_finger", "ball_humanoid")
+RICH = (
+    "quadruped", "tendon_finger", "ball_humanoid",
+    *(f"tests/models/{name}.xml" for name in (
+        "actuators", "asleep", "cameras", "contacts", "convex", "equalities", "joints", "limits", "mocap", "passive", "rays",
+        "sensors", "servos", "sleep", "tendons")),
+)  # fmt: skip
 STATE = tuple(name for _, name in STATE_FIELDS if name and DATA_FIELDS[name].dtype == REAL)
 NUMBERS = tuple(
     name for name, field in DATA_FIELDS.items() if field.dtype == REAL and field.writable and not field.growing
@@ -110,8 +115,8 @@ def lines(
     only: some stages and nothing else, where little is to be compiled.
     """
     yield "import pickle, warnings; from kinetree.batch.lanes import LaneData; warnings.simplefilter('ignore')"
-    if not only and rng.random() < 0.2:
-        yield f"models = [kt.load({str(rng.choice(BUNDLED))!r}) for _ in range(2)]"
+    if not only and rng.random() < 0.4:
+        yield f"models = [kt.load({str(rng.choice(RICH))!r}) for _ in range(2)]"
     else:
         first, second = TWINS[str(rng.choice(list(TWINS)))]
         yield f"models = [kt.load(mujoco.MjModel.from_xml_string(text)) for text in ({first!r}, {second!r})]"

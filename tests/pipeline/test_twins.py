@@ -107,7 +107,10 @@ def test_trees_that_slept_with_one_model_are_awake_with_another():
 
 @pytest.mark.parametrize("callbacks", [False, True])
 def test_a_bad_state_is_reset_to_that_of_the_model_in_use(callbacks):
-    mjs = [mujoco.MjModel.from_xml_string(TWINS["parents"][0].replace("<joint", f'<joint ref="{ref}"')) for ref in (0.1, 0.7)]
+    mjs = [
+        mujoco.MjModel.from_xml_string(TWINS["parents"][0].replace("<joint", f'<joint ref="{ref}"'))
+        for ref in (0.1, 0.7)
+    ]
     first, second = (kt.load(mj) for mj in mjs)
     data, theirs = kt.Data(first), mujoco.MjData(mjs[1])
     kt.forward(first, data)
