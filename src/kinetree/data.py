@@ -129,7 +129,7 @@ class Data(NamedAccess, FieldHolder):
 
     def _belong_to(self, model: Model) -> None:
         """Stages of this model need not look at what lies here: it is of that model, or nothing."""
-        self.__dict__["_as_data"] = (model._as_model[0], self.address)
+        self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), model._kin
 
     def _belongs_to(self, model: Any) -> bool:
         return isinstance(model, Model) and self._as_data[0] is model._as_model[0]
@@ -137,9 +137,10 @@ class Data(NamedAccess, FieldHolder):
     def _adopt(self, model: Model) -> Data:
         """Make it a Data of a model of the same sizes: what another one left would lead kernels to wrong places."""
         if not self._belongs_to(model):
-            for name in FORGOTTEN:
-                self._arrays[name][...] = 0
-            everything_awake(model, self._arrays)
+            if self._kin is not model._kin:
+                for name in FORGOTTEN:
+                    self._arrays[name][...] = 0
+                everything_awake(model, self._arrays)
             self._belong_to(model)
         return self
 
@@ -228,7 +229,7 @@ class Data(NamedAccess, FieldHolder):
         """A second Data of the same model, with the same contents."""
         out = _blank(self.model)
         out._restore(self._capacity, self._buffer, self._room)
-        out.__dict__["_as_data"] = (self._as_data[0], out.address)
+        out.__dict__["_as_data"], out.__dict__["_kin"] = (self._as_data[0], out.address), self._kin
         return out
 
     def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:

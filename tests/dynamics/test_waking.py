@@ -114,6 +114,23 @@ def test_another_model_wakes_all():
     assert not pair.ours.tree_awake.any(), "a model of the same values is no other"
 
 
+@pytest.mark.parametrize("edit", ["replace", "copy"])
+def test_models_made_alike_from_one_are_others(edit):
+    """Both are one edition away from the first: what fell asleep with one was not asleep with the other."""
+    pair = asleep()
+    models = []
+    for share in (1.1, 1.2):
+        model = copy.copy(pair.model)
+        model.body_mass[:] *= share
+        kt.set_const(model)
+        models.append(model if edit == "copy" else pair.model.replace(body_mass=share * pair.model.body_mass))
+    for model in models:
+        kt.step(model, pair.ours)
+        assert pair.ours.tree_awake.all()
+        kt.step(model, pair.ours, 200)
+        assert not pair.ours.tree_awake.any()
+
+
 def test_gravity_turned_round_does_not_wake():
     pair = asleep()
     for model in (pair.mj, pair.model):
