@@ -65,6 +65,7 @@ CALLS = (
 LAZY = ("energy", "subtree_angmom", "cfrc_int", "qacc", "sensordata", "efc_force", "xpos")
 CHECK = """kt.kinematics(m, d)
 m = models[m is models[0]]
+m.opt.enableflags = 0  # a fresh Data may begin with trees asleep
 other = kt.Data(m)
 other.set_state(d.get_state())
 for side in (d, other):
