@@ -24,6 +24,8 @@ from common import SEPARATOR, Candidate, Report, Target, main, measure
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import lanes_of
+from kinetree.kernel import float_machine
+from kinetree.solver.newton import newton_direction
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # another installed package has folders of tests too
 from tests.corpora import entries  # noqa: E402
@@ -160,13 +162,16 @@ def measure_lanes(report: Report, label: str, source: Any, strength: float, seco
         "ncon": [w.ncon for w in worlds], "nefc": [w.nefc for w in worlds], "niter": [int(w.solver_niter[0]) for w in worlds],
         "together": {name: int(getattr(lanes, name)[0]) for name in ("ncon", "nefc", "solver_niter")},
     }  # fmt: skip
-    promised = {pipeline.newton_direction: "a step of Newton's method", pipeline.fwd_constraint: "the whole solve"}
+    promised = {newton_direction: "a step of Newton's method", pipeline.fwd_constraint: "the whole solve"}
     for stage in (*promised, pipeline.forward):
-        names = {"lanes": lanes, "stage": stage, "model": model, "worlds": worlds}
+        names = {
+            "one": stage.compile_for(float_machine()), "side": stage.compile_for(lanes.machine),
+            "model": model.address, "worlds": [world.address for world in worlds], "lanes": lanes.address,
+        }  # fmt: skip
         one, side = f"{label}{SEPARATOR}{stage.__name__}", f"{label}{SEPARATOR}{stage.__name__}, {LANES} lanes"
         report.times |= measure([
-            Candidate(one, "for data in worlds: stage(model, data)", names, LANES),
-            Candidate(side, "lanes.run(stage)", names, LANES),
+            Candidate(one, "for world in worlds: one(model, world)", names, LANES),
+            Candidate(side, "side(model, lanes)", names, LANES),
         ], rounds)  # fmt: skip
         ratio = report.ratio(f"{one} / {LANES} lanes", one, side)
         if stage in promised:

@@ -28,7 +28,7 @@ OWN_FIELDS = {
     "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
     "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
     "wrap_touch", "wrap_point",
-    "sensor_due", "sensor_fresh", "qvel_seen", "stage_clock", "stage_model", "stage_order", "stage_runs",
+    "sensor_due", "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs",
     "ten_push", "saved_constraint", "saved_applied", "saved_efc_force", "contact_wrench", "contact_rank", "contact_match",
     "geom_box", "sweep_axis", "sweep_order", "sweep_mover", "sweep_begin", "sweep_box", "ncandidate", "candidate_first",
     "candidate_bin", "candidate_geom", "candidate_next", "narrow_geom", "narrow_work", "clip_point",

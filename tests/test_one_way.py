@@ -16,7 +16,7 @@ from kinetree.io.load import mujoco_warnings
 from kinetree.types import WarningType
 
 MODELS = Path(__file__).parent / "models"
-OWN_BOOKS = {"stage_runs", "stage_order", "stage_clock", "stage_model"}  # who called a stage, not what it computed
+OWN_BOOKS = {"stage_runs", "stage_order", "stage_clock"}  # who called a stage, not what it computed
 KINDS = (WarningType.BADQPOS, WarningType.BADQVEL, WarningType.BADQACC)
 
 # A mass on its own axis, beside a row of boxes: room for their contacts has to grow.

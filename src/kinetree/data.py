@@ -16,8 +16,8 @@ from .capacity import FIXED, grown, make_room, note_capacity, starting_capacity
 from .contacts import Contacts
 from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
 from .efc import dense_jacobian, is_dense
-from .fields import Field
-from .initial import wants_sleepers, write_initial_state
+from .fields import REAL, Field
+from .initial import everything_awake, wants_sleepers, write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked
 from .model import Model
 from .named import NamedAccess
@@ -41,6 +41,14 @@ PENDING: dict[int, BaseException] = {}
 # How many entries of a growing field are in use.
 COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
 BY_ISLAND = tuple(name for name in DATA_FIELDS if name.startswith("island_"))  # an entry for each island that there is
+
+# What a Data remembers of the model it ran with: lists, orders, patterns, flags, who sleeps, which stages have run. Numbers,
+# state, warnings and room stay, and `settling`, by which stepping and a stage speak to each other.
+FORGOTTEN = (
+    "stage_order",
+    *(name for name, field in FIXED.items()
+      if field.dtype != REAL and field.stage not in ("user", "driver", "step") and name != "settling"),
+)  # fmt: skip
 
 # What needs the pipeline, filled in by `staleness`: how to find stale fields, to refresh them, and to start asleep.
 ON_DEMAND: dict[str, Callable[..., Any]] = {}
@@ -69,10 +77,7 @@ class Data(NamedAccess, FieldHolder):
         own["buffer"].flags.writeable = False
         own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
         own["address"] = own["_words"].ctypes.data
-        own["_as_data"] = (
-            own["sizes"],
-            own["address"],
-        )  # all that a stage needs; the name keeps arguments from being swapped
+        self._belong_to(model)
         for name, field in DATA_FIELDS.items():
             if field.dims and not field.growing and name not in BY_ISLAND:
                 own[name] = own["_arrays"][name].view()
@@ -120,15 +125,39 @@ class Data(NamedAccess, FieldHolder):
         out.flags.writeable = False
         return out
 
+    # the model it belongs to: that of the last stage, another than `model` if a user gave another
+
+    def _belong_to(self, model: Model) -> None:
+        """Stages of this model need not look at what lies here: it is of that model, or nothing."""
+        self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), model._kin
+
+    def _belongs_to(self, model: Any) -> bool:
+        return isinstance(model, Model) and self._as_data[0] is model._as_model[0]
+
+    def _adopt(self, model: Model) -> Data:
+        """Make it a Data of a model of the same sizes: what another one left would lead kernels to wrong places."""
+        if not self._belongs_to(model):
+            if self._kin is not model._kin:
+                for name in FORGOTTEN:
+                    self._arrays[name][...] = 0
+                everything_awake(model, self._arrays)
+            self._belong_to(model)
+        return self
+
     # reset and state
 
     def reset(self) -> None:
         """Back to the model's initial state, everything else zero. MuJoCo's mj_resetData."""
+        self._reset_to(self.model)
+
+    def _reset_to(self, model: Model) -> None:
+        """Back to the initial state of a model, which need not be the one that it was made for."""
         self._buffer[:] = 0
+        self._belong_to(model)
         self._arrays["capacity"][:] = [*self._capacity.values()]
-        write_initial_state(self.model, self._arrays)
-        if wants_sleepers(self.model):
-            ON_DEMAND["start_asleep"](self)
+        write_initial_state(model, self._arrays)
+        if wants_sleepers(model):
+            ON_DEMAND["start_asleep"](model, self)
 
     def reset_keyframe(self, key: str | int) -> None:
         """Reset, then take time, qpos, qvel, act, ctrl and mocap poses from a keyframe. MuJoCo's mj_resetDataKeyframe."""
@@ -200,6 +229,7 @@ class Data(NamedAccess, FieldHolder):
         """A second Data of the same model, with the same contents."""
         out = _blank(self.model)
         out._restore(self._capacity, self._buffer, self._room)
+        out.__dict__["_as_data"], out.__dict__["_kin"] = (self._as_data[0], out.address), self._kin
         return out
 
     def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:
@@ -212,7 +242,8 @@ class Data(NamedAccess, FieldHolder):
         return self.copy()
 
     def __reduce__(self) -> tuple:
-        return _restore, (LAYOUT.fingerprint, self.model, self._capacity, self._buffer.tobytes(), self._room.tobytes())
+        own = self if self._belongs_to(self.model) else self.copy()._adopt(self.model)
+        return _restore, (LAYOUT.fingerprint, own.model, own._capacity, own._buffer.tobytes(), own._room.tobytes())
 
     def record(self) -> SimpleNamespace:
         """The data for kernels that run as plain Python; writes go to this Data."""
@@ -236,6 +267,7 @@ def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """Forget that room was missing; returns how much was needed."""
     needed = arrays["needed"].copy()
     arrays["needed"][:] = arrays["overflow"][:] = 0
+    arrays["H_pattern"][0] = 0  # what it describes was not written to the end
     return needed
 
 
@@ -253,7 +285,6 @@ def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: by
     if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (out._buffer.size, out._room.size):
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
     out._restore(capacity, np.frombuffer(fixed, np.uint8), np.frombuffer(growing, np.uint8))
-    out._arrays["stage_model"][0] = 0  # an address of the process that saved it
     return out
 
 

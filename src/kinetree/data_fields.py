@@ -36,7 +36,6 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("flg_rnepost", "", FLAG, "1", "cacc, cfrc_int, cfrc_ext are valid", "rne_post_constraint", editable=False),
     # which stages have run since the reset, by their number: what `is_stale` looks at
     Field("stage_clock", "", COUNT, "1", "scratch of stages: how many have run", "driver"),
-    Field("stage_model", "", COUNT, "1", "scratch of stages: address of the model that the last one ran with", "driver"),
     Field("stage_order", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: stage_clock when each ended last, 0 if never",
           "driver"),
     Field("stage_runs", f"{MAX_STAGES}", COUNT, "1", "scratch of stages: how often each has run", "driver"),

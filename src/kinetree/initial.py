@@ -29,7 +29,7 @@ def write_initial_state(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
     mocap = np.flatnonzero(model.body_mocapid >= 0)
     arrays["mocap_pos"][model.body_mocapid[mocap]] = model.body_pos[mocap]
     arrays["mocap_quat"][model.body_mocapid[mocap]] = model.body_quat[mocap]
-    _everything_awake(model, arrays)
+    everything_awake(model, arrays)
     if model.nplastic:
         _springs_at_rest(model, arrays["plastic"])
     if model.nhistory:
@@ -41,7 +41,7 @@ def wants_sleepers(model: Model) -> bool:
     return bool(model.opt.enableflags & EnableBit.SLEEP) and bool((model.tree_sleep_policy == SleepPolicy.INIT).any())
 
 
-def _everything_awake(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
+def everything_awake(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
     """Lists of what is awake: all bodies and dofs; the world has no parent; what hangs on a mocap body is not static."""
     arrays["tree_asleep"][:] = FULLY_AWAKE
     arrays["tree_awake"][:] = 1

@@ -7,6 +7,7 @@ edited in place (then call `kt.set_const`); ids, addresses and types are read-on
 from __future__ import annotations
 
 import copy
+import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
@@ -36,7 +37,7 @@ LAYOUT = Layout(
     {
         **{name: "int64" for name, _ in SIZES},
         **{name: "float64" if field.dtype == REAL else "int64" for name, field in _SCALARS.items()},
-        "edition": "int64",  # how often constants were derived anew, at which trees that sleep wake
+        "edition": "int64",  # changes when constants are derived anew, at which trees that sleep wake
     },
 )
 
@@ -45,6 +46,7 @@ Pickled = tuple[Callable[..., Any], tuple[Any, ...]]  # named here: inside Model
 # Sizes that are no dimension of anything; `set_const` counts some of them anew.
 COUNTS = ("ngravcomp", "nemax", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
 _DIMENSIONS = tuple(name for name, _ in SIZES if name not in COUNTS)
+_EDITIONS = itertools.count(1)  # no two models have one in common, but for copies
 _KNOWN_SIZES: dict[tuple[int, ...], Mapping[str, int]] = {}
 
 
@@ -61,9 +63,6 @@ OPTION_BITS: dict[str, int] = {
 
 
 REFUSED_FLAGS = {"ipc": EnableBit.IPC, "speculative": EnableBit.SPECULATIVE}
-
-# Models that exist, by the address that compiled code knows them by.
-BY_ADDRESS: weakref.WeakValueDictionary[int, Model] = weakref.WeakValueDictionary()
 
 
 class Parameters:
@@ -154,11 +153,9 @@ class Model(NamedAccess, FieldHolder):
         }
         own["_words"] = LAYOUT.words(own["_arrays"])
         own["address"] = own["_words"].ctypes.data
-        BY_ADDRESS[own["address"]] = self
-        own["_as_model"] = (
-            own["sizes"],
-            own["address"],
-        )  # all that a stage needs; the name keeps arguments from being swapped
+        # All that a stage needs: who a Data must belong to, and where it lies. The name keeps arguments from being swapped.
+        own["_as_model"] = (weakref.ref(self), own["address"])
+        own["_kin"] = object()  # shared with copies: what one leaves in a Data, the other may use
         for name, size in own["sizes"].items():
             self._set_constant(name, size)
         for name in (*_SCALARS, *COUNTS):
@@ -270,6 +267,7 @@ class Model(NamedAccess, FieldHolder):
         Options are given with their prefix: `model.replace(body_mass=masses, opt_timestep=0.001)`.
         """
         out = copy.copy(self)
+        out.__dict__["_kin"] = object()
         for name, value in fields.items():
             if name.startswith("opt_") and name[4:] in OPTION_FIELDS:
                 setattr(out.opt, name[4:], value)
@@ -303,7 +301,7 @@ class Model(NamedAccess, FieldHolder):
             array[...] = np.asarray(arrays[name]).reshape(array.shape)
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
-        self._set_constant("edition", self._constant("edition") + 1)
+        self._set_constant("edition", next(_EDITIONS))
 
     def _values(self) -> dict[str, Any]:
         """What `_made` takes."""
@@ -313,6 +311,7 @@ class Model(NamedAccess, FieldHolder):
 
     def __copy__(self) -> Model:
         out = Model._made(**self._values())
+        out.__dict__["_kin"] = self._kin
         out.callbacks.copy_from(self.callbacks)
         return out
 

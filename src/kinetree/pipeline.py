@@ -1,13 +1,9 @@
 """The pipeline: the order in which stages run. The table of contents of the physics."""
 
-from .collision.convex import near_points, nearest_points
 from .collision.distance import pair_distance
-from .collision.driver import box_with_box, capsule_with_box, collision
-from .collision.hfield import near_prisms
-from .collision.plane_mesh import lowest_corners
+from .collision.driver import collision
 from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
 from .constraint.diagonal import exact_diagonal
-from .constraint.equality import equality_rows
 from .constraint.make import make_constraint
 from .constraint.reference import reference_constraint
 from .constraint.rne_post import rne_post_constraint
@@ -43,11 +39,7 @@ from .sensor.distance import distance_readings, reserve_for_distances
 from .sensor.position import position_readings
 from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
-from .solver.cg import solve_cg
 from .solver.inverse import bring_back_forward, difference, inv_constraint, keep_forward
-from .solver.newton import newton_direction, solve_newton
-from .solver.noslip import solve_noslip
-from .solver.pgs import solve_pgs
 from .solver.solve import fwd_constraint
 from .types import EnableBit, Integrator
 
@@ -167,12 +159,14 @@ def forward_without_sensors(m, d):
 
 @function(k=int, share="1")
 def rk4_move_to(m, d, a):
-    rk4_move(m, d, a.k, a.share[0])
+    if 1 <= a.k <= 3:
+        rk4_move(m, d, a.k, a.share[0])
 
 
 @function(k=int, share="1")
 def rk4_keep(m, d, a):
-    rk4_record(m, d, a.k, a.share[0])
+    if 1 <= a.k <= 3:
+        rk4_record(m, d, a.k, a.share[0])
 
 
 @stage
@@ -361,17 +355,15 @@ def damping_diagonal(m, d):
 FORCE_MAKERS += [fwd_constraint, inv_constraint]
 
 __all__ = [
-    "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "box_with_box", "camlight",
-    "capsule_with_box", "com_pos", "collision", "com_vel", "compare_fwd_inv", "contact_readings", "contact_wrenches",
-    "crb", "damping", "damping_diagonal", "discrete_acceleration", "distance_readings", "energy_after_position",
-    "energy_after_velocity", "energy_pos", "energy_vel", "equality_rows", "euler", "exact_diagonal", "factor_m", "fluid",
-    "forward", "forward_without_sensors", "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position",
-    "fwd_velocity", "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration",
-    "kinematics", "lie_down", "lowest_corners", "make_constraint", "make_m", "near_points", "near_prisms",
-    "nearest_points", "newton_direction", "pair_distance", "passive", "position_readings", "rangefinders",
-    "reference_constraint", "restore_acceleration", "rk4", "rk4_begin", "rk4_end", "rk4_keep", "rk4_move_to", "rne_bias",
-    "rne_inverse", "rne_post_constraint", "sensor_acc", "sensor_history", "sensor_pos", "sensor_vel", "settle", "settled",
-    "smooth_derivative", "solve_cg", "solve_newton", "solve_noslip", "solve_pgs", "subtree_vel", "tendon", "tendon_bias",
-    "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake", "wake_by_contacts",
-    "wake_by_equalities", "wake_by_tendons",
+    "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "camlight", "com_pos", "collision", "com_vel",
+    "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal",
+    "discrete_acceleration", "distance_readings", "energy_after_position", "energy_after_velocity", "energy_pos",
+    "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
+    "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "implicit", "implicitfast",
+    "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics", "lie_down", "make_constraint",
+    "make_m", "pair_distance", "passive", "position_readings", "rangefinders", "reference_constraint",
+    "restore_acceleration", "rk4", "rk4_begin", "rk4_end", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
+    "sensor_history", "sensor_pos", "sensor_vel", "settle", "settled", "smooth_derivative", "subtree_vel", "tendon",
+    "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",
+    "wake_by_contacts", "wake_by_equalities", "wake_by_tendons",
 ]  # fmt: skip

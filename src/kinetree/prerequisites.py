@@ -111,7 +111,7 @@ def prepared(stage: Any) -> Callable[[Model, Data], None]:
     last = one_of[-1] if one_of else runs[-1][0]
 
     def call(model: Model, data: Data) -> None:
-        if isinstance(data, Data) and not data._arrays["stage_order"].item(last):
+        if isinstance(data, Data) and not (data._belongs_to(model) and data._arrays["stage_order"].item(last)):
             prepare(name, model, data)
         stage(model, data)
 

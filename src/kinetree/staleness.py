@@ -17,7 +17,6 @@ from . import pipeline
 from .data_fields import DATA_FIELDS
 from .dynamics.sleep import FULLY_AWAKE, READY
 from .errors import SimulationWarning, nearest
-from .model import BY_ADDRESS
 from .stepping import _user_level
 from .types import DisableBit, SleepPolicy
 
@@ -180,11 +179,8 @@ def _run_pass(data: Data, name: str, lazy: Pass) -> None:
 
 def _model_that_ran(data: Data, name: str) -> Model:
     """The model of the last stage: a Data may be used with several models of the same sizes."""
-    address = int(data._arrays["stage_model"][0])
-    if address == 0 or address == data.model.address:
-        return data.model
-    model = BY_ADDRESS.get(address)
-    if model is None or model.sizes is not data.sizes:
+    model = data._as_data[0]()
+    if model is None:
         raise ValueError(f"data.{name}: the model that the last stage ran with no longer exists: call kt.forward first")
     return model
 
@@ -192,9 +188,9 @@ def _model_that_ran(data: Data, name: str) -> Model:
 data_module.ON_DEMAND.update(is_stale=is_stale, require=require)
 
 
-def start_asleep(data: Data) -> None:
+def start_asleep(model: Model, data: Data) -> None:
     """After a reset, put the trees to sleep that a model wants asleep from the start. Part of MuJoCo's mj_resetData."""
-    model, arrays = data.model, data._arrays
+    arrays = data._arrays
     wanted = model.tree_sleep_policy == SleepPolicy.INIT
     pipeline.forward(model, data)
     arrays["tree_asleep"][:] = np.where(wanted, READY, FULLY_AWAKE)

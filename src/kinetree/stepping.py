@@ -127,6 +127,7 @@ _entries: dict[Any, Any] = {}  # kernel -> compiled entry
 
 def _enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
     """Run one of the kernels above."""
+    data._adopt(model)  # a callback may have used it with another model
     if JIT and kernel_ not in _entries:
         _entries[kernel_] = compiled(kernel_, float_machine(), numba_types.int64, result="int64")
     while True:
@@ -189,15 +190,15 @@ def _go_on(model: Model, data: Data) -> None:
     """After an early return: warn, reset as MuJoCo does, and make the steps that are left."""
     left = _report(model, data)
     while left:
-        _reset_keeping_warnings(data)
+        _reset_keeping_warnings(model, data)
         left = _report(model, data) if _enter(run_steps, model, data, left) else 0
 
 
-def _reset_keeping_warnings(data: Data) -> None:
+def _reset_keeping_warnings(model: Model, data: Data) -> None:
     """Back to the initial state, which must be sound, or a reset would never end."""
     arrays = data._arrays
     counts, infos = arrays["warning_number"].copy(), arrays["warning_lastinfo"].copy()
-    data.reset()
+    data._reset_to(model)
     arrays["warning_number"][:], arrays["warning_lastinfo"][:] = counts, infos
     if not np.all(np.abs(data.qpos) <= MAX_VALUE):
         raise ValueError("step: the state went bad, and qpos0 of the model is not sound either")
@@ -356,7 +357,7 @@ def _check(model: Model, data: Data, acceleration: bool = False) -> bool:
     """Look for bad numbers in the state or its acceleration; warn, and reset unless the model says not to: whether it did."""
     reset = bool(_enter(run_check, model, data, int(acceleration)) and _report(model, data))
     if reset:
-        _reset_keeping_warnings(data)
+        _reset_keeping_warnings(model, data)
         _remember(data)
     return reset
 
@@ -395,6 +396,10 @@ def _settling(model: Model, data: Data) -> Iterator[None]:
         if settling[0] > pipeline.ASKED:
             forward_skip(model, data, Stage.POS)
             pipeline.settled(model, data)
+    except BaseException:  # of a callback: the lists of what is awake are still those of before
+        if settling[0] > pipeline.ASKED:
+            pipeline.update_sleep(model, data)
+        raise
     finally:
         settling[0] = 0
 

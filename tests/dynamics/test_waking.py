@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 import pickle
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.dynamics.waking import sleep_together, wake_tree
+from kinetree.kernel.stage import plain
 from kinetree.types import EnableBit
 from tests.dynamics.test_sleep import BOX, HEAD, STACKS, agree, follow, pair_of, push
+from tests.pipeline.twins import SLEEPY, SPHERE, bodies_apart
 
 ALL_ASLEEP = (0, 0, 0, 0, 0)
 WAKES = {
@@ -108,6 +112,23 @@ def test_another_model_wakes_all():
     kt.step(pair.model, pair.ours, 200)
     kt.step(copied, pair.ours)
     assert not pair.ours.tree_awake.any(), "a model of the same values is no other"
+
+
+@pytest.mark.parametrize("edit", ["replace", "copy"])
+def test_models_made_alike_from_one_are_others(edit):
+    """Both are one edition away from the first: what fell asleep with one was not asleep with the other."""
+    pair = asleep()
+    models = []
+    for share in (1.1, 1.2):
+        model = copy.copy(pair.model)
+        model.body_mass[:] *= share
+        kt.set_const(model)
+        models.append(model if edit == "copy" else pair.model.replace(body_mass=share * pair.model.body_mass))
+    for model in models:
+        kt.step(model, pair.ours)
+        assert pair.ours.tree_awake.all()
+        kt.step(model, pair.ours, 200)
+        assert not pair.ours.tree_awake.any()
 
 
 def test_gravity_turned_round_does_not_wake():
@@ -258,3 +279,30 @@ def test_halves_of_a_step():
             kt.step2(pair.model, pair.ours)
             agree(pair, f"integrator {integrator} step {k}")
             assert k != 199 or not pair.ours.tree_awake.any()
+
+
+def test_circles_of_sleep_that_are_broken_come_to_an_end():
+    """Lists of what is awake can be older than who sleeps: no search may go round and round."""
+    model = SimpleNamespace(ntree=4)
+    data = SimpleNamespace(tree_asleep=np.array([1, 2, 1, 3], np.int32))
+    assert not plain(sleep_together)(model, data, 0, 3)
+    assert plain(sleep_together)(model, data, 0, 2)
+    plain(wake_tree)(model, data, 3, 1)
+    plain(wake_tree)(model, data, 0, -5)
+    assert data.tree_asleep.tolist() == [-5, -5, -5, -1]
+
+
+def test_a_callback_that_raises_where_trees_fall_asleep_leaves_sound_lists():
+    model = kt.load(bodies_apart((SPHERE,), options=SLEEPY))
+    data, calls = kt.Data(model), []
+
+    def passive(m, d):
+        calls.append(d.time)
+        if len(calls) > 1 and calls[-1] == calls[-2]:  # the pass that is made again, of trees that fell asleep
+            raise RuntimeError("enough")
+
+    model.callbacks.passive = passive
+    with pytest.raises(RuntimeError, match="enough"):
+        kt.step(model, data, nstep=2000)
+    np.testing.assert_array_equal(data.tree_awake, data.tree_asleep < 0)
+    assert data.ntree_awake == 0

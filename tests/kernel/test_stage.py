@@ -45,11 +45,41 @@ def test_a_stage_is_an_ordinary_function():
     assert "mj_kinematics" in kt.kinematics.__doc__
 
 
-def test_every_stage_says_what_it_does_and_is_in_the_pipeline():
-    for s in STAGES:
-        if s.__module__.startswith("kinetree."):
-            assert getattr(pipeline, s.__name__) is s
-            assert s.__doc__ and "MuJoCo" in s.__doc__, s.__name__
+OWN = [s for s in STAGES if s.__module__.startswith("kinetree.")]
+
+
+def test_every_stage_says_what_it_does_and_is_in_the_pipeline_unless_it_is_a_part_of_one():
+    for s in OWN:
+        assert s.__doc__ and "MuJoCo" in s.__doc__, s.__name__
+        assert (s.__name__ in pipeline.__all__) == (s.part_of is None), s.__name__
+        assert getattr(pipeline, s.part_of or s.__name__) is s or s.part_of in pipeline.__all__, s.__name__
+
+
+@pytest.mark.parametrize("part", [s for s in OWN if s.part_of], ids=lambda s: s.__name__)
+def test_a_part_of_a_stage_does_not_run_on_its_own(part):
+    """What it reads was prepared by the whole, which it trusts: addresses of a pattern, the pair of geoms at hand."""
+    model = kt.load("cartpole")
+    with pytest.raises(TypeError, match=f"{part.__name__} is a part of {part.part_of}"):
+        part(model, kt.Data(model))
+    with pytest.raises(TypeError, match=f"{part.__name__} is a part of {part.part_of}"):
+        LaneData(model, 2).run(part)
+
+
+def test_what_goes_wrong_in_making_room_is_told_as_it_is(monkeypatch):
+    """An AttributeError in there was taken for a wrong argument, and the stage run once more."""
+    bodies = "".join(f'<body pos="{k} 0 0"><freejoint/><geom size=".1"/></body>' for k in range(10))
+    model = kt.load(f'<mujoco><worldbody><geom type="plane" size="9 9 1"/>{bodies}</worldbody></mujoco>')
+    data = kt.Data(model)
+    kt.kinematics(model, data)
+    kt.collision(model, kt.Data(model))
+
+    def fail(self):
+        raise AttributeError("no room")
+
+    monkeypatch.setattr(kt.Data, "_grow", fail)
+    with pytest.raises(AttributeError, match="no room"):
+        kt.collision(model, data)
+    assert data.stage_runs[kt.collision.stage_index] == 1
 
 
 @stage

@@ -16,6 +16,7 @@ from ..data_fields import DATA_FIELDS
 from ..errors import nearest
 from ..fields import REAL
 from ..kernel import machine
+from ..kernel.stage import refuse_part
 from ..layout import allocate, assign
 from ..model import Model
 
@@ -66,6 +67,8 @@ class LaneData:
     def load(self, lane: int, data: Data) -> None:
         """Copy a Data into one world; integers and flags are then those of this Data in every world."""
         self._check(lane, data)
+        if not data._belongs_to(self.model):
+            data = data.copy()._adopt(self.model)
         if any(data._capacity[name] > room for name, room in self._capacity.items()):
             self._make_room({name: max(room, data._capacity[name]) for name, room in self._capacity.items()})
         for name, array in self.arrays.items():
@@ -84,6 +87,7 @@ class LaneData:
         data._make_room(self._capacity)
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
+        data._belong_to(self.model)
 
     def run(self, stage: Callable[..., Any]) -> None:
         """Run a stage on all worlds."""
@@ -91,6 +95,7 @@ class LaneData:
         if entry is None:
             if not hasattr(stage, "compile_for"):
                 raise TypeError(f"{getattr(stage, '__name__', stage)} is not a stage")
+            refuse_part(stage)
             entry = self._entries[stage] = stage.compile_for(self.machine)
         while entry(self.model.address, self.address):
             self._grow()

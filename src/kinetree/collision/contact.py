@@ -6,11 +6,12 @@ Writes: ncon, contact_dist, contact_pos, contact_frame, contact_geom.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import any_, where
+from ..kernel.ops import any_, minimum, where
 from ..math.vec3 import set3, set9
 from .frame import make_frame
 
 MAXCON, MAXEFC, MAXJ, MAXH, MAXA, MAXPAIR, MAXLINK, MAXHULL, MAXFACE = range(9)  # places in `capacity`
+MOST = 2**31 - 1  # as `needed` has 32 bits; far more than there can be room for
 FAR = 1e10  # distance in a world where the geoms do not touch
 ANY_TANGENT = (0.0, 0.0, 0.0)  # for contacts whose tangents have no natural direction
 
@@ -21,9 +22,16 @@ def fits(d, which, n):
     if n <= d.capacity[which]:
         return True
     if n > d.needed[which]:
-        d.needed[which] = n
+        d.needed[which] = minimum(n, MOST)
     d.overflow[0] = 1
     return False
+
+
+@kernel
+def forget_rows(d):
+    """No rows of constraints, and nothing that was concluded from them. MuJoCo's mj_clearEfc."""
+    d.ne[0], d.nf[0], d.nl[0], d.nefc[0], d.nJ[0] = 0, 0, 0, 0, 0
+    d.nisland[0], d.nidof[0], d.ngroup[0] = 0, 0, 0
 
 
 @kernel

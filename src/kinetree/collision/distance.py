@@ -89,6 +89,8 @@ def by_gjk(m, d, reach):
 @stage(rare=True)
 def pair_distance(m, d):
     """Distance of the pair in narrow_geom and its points, in row 0 of convex_near. MuJoCo's mj_geomDistance."""
+    if m.ngeom == 0:
+        return
     geom, other, reach = d.narrow_geom[0], d.narrow_geom[1], zero(d.narrow_work[REACH]) + d.narrow_work[REACH]
     g0, g1 = by_type(m, geom, other)
     if is_by_gjk(m, g0, g1):

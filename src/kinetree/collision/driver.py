@@ -13,7 +13,7 @@ from .bounds import CAPSULE, balls_meet, oriented_boxes_meet
 from .box_box import box_box
 from .broadphase import candidate_bodies, find_candidates
 from .capsule_box import capsule_box
-from .contact import MAXCON
+from .contact import MAXCON, forget_rows
 from .convex import REACH, convex
 from .filter import bodies_of, by_type, listed
 from .hfield import terrain
@@ -24,7 +24,7 @@ from .round import capsule_capsule, sphere_capsule, sphere_cylinder, sphere_sphe
 from .sphere_box import sphere_box
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="collision")
 def capsule_with_box(m, d):
     """Contacts of the pair in narrow_geom. Part of MuJoCo's mj_collision.
 
@@ -33,7 +33,7 @@ def capsule_with_box(m, d):
     capsule_box(m, d, d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH])
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="collision")
 def box_with_box(m, d):
     """Contacts of the pair in narrow_geom. Part of MuJoCo's mj_collision."""
     box_box(m, d, d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH])
@@ -145,6 +145,7 @@ def collision(m, d):
     The world alone has none, not even those of explicit pairs.
     """
     d.ncon[0] = 0
+    forget_rows(d)  # they speak of contacts that are no more
     still = m.opt_enableflags & SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
     if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and m.nbody > 1 and not still:
         find_candidates(m, d)

@@ -76,7 +76,7 @@ def note_corner(m, d, mesh, v, n):
     return n
 
 
-@stage(scalar=True, rare=True)
+@stage(scalar=True, rare=True, part_of="collision")
 def lowest_corners(m, d):
     """Corners of a mesh on a plane, the lowest first; places left over have height FAR. Part of MuJoCo's mj_collision."""
     plane, geom = d.narrow_geom[0], d.narrow_geom[1]

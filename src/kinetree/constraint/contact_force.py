@@ -20,7 +20,7 @@ from ..kernel.ops import where, zero
 from ..math.spatial import join, scale6
 from ..math.vec3 import dot, get3, get9, mul_mat_t_vec
 from ..prerequisites import prepare
-from .contact_rows import PYRAMIDAL, axis_of, holds, kept, row_count, row_type, touches
+from .contact_rows import PYRAMIDAL, axis_of, holds, kept, row_count, touches
 from .make import make_constraint
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FORCE_MAKERS: list[Any] = []  # stages that compute efc_force, filled in where t
 def normal_force(m, d, c):
     """Force along the normal of a contact that has rows."""
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
-    kind = row_type(m, dim)
+    kind = d.efc_type[row]  # the cone may be another now than when the rows were made
     total = zero(d.time[0]) - d.contact_adhesion[c]
     for r in range(row, row + (row_count(kind, dim) if kind == PYRAMIDAL else 1)):
         total += d.efc_force[r]
@@ -48,7 +48,7 @@ def friction_force(m, d, c, k):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     if k >= dim:
         return zero(d.time[0])
-    if row_type(m, dim) == PYRAMIDAL:
+    if d.efc_type[row] == PYRAMIDAL:
         edge = row + 2 * (k - 1)
         force = (d.efc_force[edge] - d.efc_force[edge + 1]) * d.contact_friction[c, k - 1]
     else:

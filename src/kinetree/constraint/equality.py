@@ -241,7 +241,7 @@ def scalar_equality(m, d, e):
         count(d, 1, n)
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="make_constraint")
 def equality_rows(m, d):
     """Rows of all equalities that are on, in the order of the model. MuJoCo's mj_instantiateEquality.
 

@@ -11,7 +11,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, exp, log, maximum, minimum, needs, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, DisableBit, EqType
-from .contact_rows import row_count, row_type, touches
+from .contact_rows import row_count, touches
 
 PYRAMIDAL = int(Constraint.CONTACT_PYRAMIDAL)
 FRICTION_DOF, LIMIT_JOINT = int(Constraint.FRICTION_DOF), int(Constraint.LIMIT_JOINT)
@@ -154,7 +154,7 @@ def set_contact(m, d, c, share, root):
     R of friction is such that the cone of forces is circular in the metric of R.
     """
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
-    kind = row_type(m, dim)
+    kind = d.efc_type[row]
     solimp = get_solimp(d.contact_solimp, c)
     ref = safe_solref(m, get_solref(d.contact_solref, c), DEFAULT_SOLREF)
     curve = impedance(solimp, d.efc_pos[row] - d.efc_margin[row])

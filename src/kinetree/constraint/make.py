@@ -4,6 +4,7 @@ MuJoCo: mj_makeConstraint, mj_island. Reads: positions (kinematics, com_pos, ten
 nJ and the fields of `rows`, `contact_rows`, `impedance` and `island`.
 """
 
+from ..collision.contact import forget_rows
 from ..kernel import kernel, stage
 from ..types import DisableBit
 from .contact_rows import add_contacts, forget_addresses
@@ -16,16 +17,6 @@ from .rows import count_supernodes
 
 NO_CONSTRAINT, NO_EQUALITY = int(DisableBit.CONSTRAINT), int(DisableBit.EQUALITY)
 NO_FRICTION, NO_LIMIT, NO_CONTACT = int(DisableBit.FRICTIONLOSS), int(DisableBit.LIMIT), int(DisableBit.CONTACT)
-
-
-@kernel
-def clear(d):
-    """No rows."""
-    d.ne[0] = 0
-    d.nf[0] = 0
-    d.nl[0] = 0
-    d.nefc[0] = 0
-    d.nJ[0] = 0
 
 
 @kernel
@@ -50,7 +41,7 @@ def make_constraint(m, d):
 
     Where there was no room, for contacts or for rows, there are none: this pass will run again.
     """
-    clear(d)
+    forget_rows(d)
     if d.overflow[0] == 0:
         forget_addresses(d)
         if m.opt_disableflags & NO_CONSTRAINT == 0 and m.nv > 0:
@@ -59,6 +50,6 @@ def make_constraint(m, d):
             count_supernodes(d)
             make_impedance(m, d)
         else:
-            clear(d)
+            forget_rows(d)
             forget_addresses(d)
     find_islands(m, d)

@@ -12,7 +12,7 @@ from ..math.quaternion import mul_quat
 from ..math.spatial import add_scaled6, get6, shift_motion
 from ..math.vec3 import cross, get3, scale, sub
 from ..types import Constraint, EqType
-from .contact_rows import row_count, row_type, touches
+from .contact_rows import row_count, touches
 from .equality import anchors, bodies, orientations, vector_product
 from .jacobian_product import multiply_J
 
@@ -26,7 +26,7 @@ def add_surface_velocity(m, d, c):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     for k in range(1, dim if dim < 4 else 4):
         v = d.contact_surfacevel[c, k - 1]
-        if row_type(m, dim) == PYRAMIDAL:
+        if d.efc_type[row] == PYRAMIDAL:
             v = d.contact_friction[c, k - 1] * v
             i = row + 2 * (k - 1)
             d.efc_vel[i] += where(touches(d, c), v, 0.0)
@@ -40,7 +40,7 @@ def add_adhesion(m, d, c):
     """Add R times the adhesive force of each row: a pyramid shares it among its edges."""
     row, dim, force = d.contact_efc_address[c], d.contact_dim[c], d.contact_adhesion[c]
     rows = 1
-    if row_type(m, dim) == PYRAMIDAL:
+    if d.efc_type[row] == PYRAMIDAL:
         rows = row_count(PYRAMIDAL, dim)
         force = where(touches(d, c), force / rows, force)
     for r in range(row, row + rows):

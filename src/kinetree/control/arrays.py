@@ -108,6 +108,7 @@ def entry(kernel: Any, machine: Machine) -> Any:
 
 def run(kernel: Any, model: Model, data: Data, arrays: Arrays) -> int:
     """Run a kernel of (m, d, a) on one world."""
+    data._adopt(model)
     if JIT:
         return entry(kernel, float_machine())(model.address, data.address, arrays.address)
     record = arrays.record()

@@ -214,7 +214,7 @@ class StablePD:
 
     def _prepare(self, name: str, data: Data, target: Any) -> None:
         """Check the arguments and bring the target to where kernels see it."""
-        if not isinstance(data, Data) or data.sizes is not self._model.sizes:
+        if not isinstance(data, Data) or not data._belongs_to(self._model):
             check_arguments(f"StablePD.{name}", self._model, data)
         arrays = self._arrays.arrays
         if target is None:
@@ -279,7 +279,7 @@ class StablePD:
             left = stepping._report(self._model, data)
             self._warn(data)
             if left:
-                stepping._reset_keeping_warnings(data)
+                stepping._reset_keeping_warnings(self._model, data)
                 arrays["unchecked"] = left < 0
 
     # with callbacks: stages run one by one from Python

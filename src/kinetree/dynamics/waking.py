@@ -8,10 +8,10 @@ by `update_sleep` the lists of what is awake.
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import any_
+from ..kernel.ops import any_, minimum
 from ..math.quaternion import get4, normalize4
 from ..types import EqType, JointType, ObjType
-from .sleep import FULLY_AWAKE, may_sleep, qpos_of_tree, some_disturb, some_push, update_sleep
+from .sleep import FULLY_AWAKE, READY, may_sleep, qpos_of_tree, some_disturb, some_push, update_sleep
 from .sleep_state import (
     ASLEEP,
     AWAKE,
@@ -111,7 +111,11 @@ def all_untouched(m, d):
 
 @kernel
 def wake_tree(m, d, t, value):
-    """Wake a tree and all that sleep with it, with a value for tree_asleep; one that is awake takes the lower value."""
+    """Wake a tree and all that sleep with it, with a value for tree_asleep; one that is awake takes the lower value.
+
+    A value that does not wake, of a tree whose lists are not up to date, would lead round and round.
+    """
+    value = minimum(value, READY)
     if d.tree_asleep[t] < 0:
         if value < d.tree_asleep[t]:
             d.tree_asleep[t] = value
@@ -202,19 +206,22 @@ def bodies_of_equality(m, e):
 
 
 @kernel
-def sleep_together(d, a, b):
+def sleep_together(m, d, a, b):
     """Whether two trees that sleep are in one circle."""
-    current = d.tree_asleep[a]
-    while current != a and current != b:
+    current, met = d.tree_asleep[a], a == b
+    for _ in range(m.ntree):
+        met = met or current == b
+        if met or current == a or current < 0:
+            break
         current = d.tree_asleep[current]
-    return a == b or current == b
+    return met
 
 
 @kernel
-def are_alike(d, first, second):
+def are_alike(m, d, first, second):
     """Whether two trees that slept before sleep in one circle, or were both woken by an equality before this one."""
     if d.tree_asleep[first] >= 0 and d.tree_asleep[second] >= 0:
-        return sleep_together(d, first, second)
+        return sleep_together(m, d, first, second)
     return d.tree_asleep[first] < 0 and d.tree_asleep[second] < 0
 
 
@@ -224,7 +231,7 @@ def wake_held(m, d, a, b):
     first, second = m.body_treeid[a], m.body_treeid[b]
     if first == second or d.body_awake[a] == STATIC or d.body_awake[b] == STATIC:
         return
-    if d.body_awake[a] == ASLEEP and d.body_awake[b] == ASLEEP and are_alike(d, first, second):
+    if d.body_awake[a] == ASLEEP and d.body_awake[b] == ASLEEP and are_alike(m, d, first, second):
         return
     if d.body_awake[a] == ASLEEP:
         wake_tree(m, d, first, FULLY_AWAKE)
@@ -242,7 +249,7 @@ def wake_tied(m, d, a, b):
             first = tree
         elif tree >= 0 and tree != first:
             sleeps, other = d.tree_awake[first] == 0, d.tree_awake[tree] == 0
-            if not (sleeps and other and are_alike(d, first, tree)):
+            if not (sleeps and other and are_alike(m, d, first, tree)):
                 if sleeps:
                     wake_tree(m, d, first, FULLY_AWAKE)
                 if other:

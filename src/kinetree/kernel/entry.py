@@ -40,24 +40,23 @@ ENTRY = """def {name}({names}):
 """
 STAGE = """def {name}(m, d):
     kernel(as_m(m), as_d(d))
-    return note_run(as_d(d), {number}, m)
+    return note_run(as_d(d), {number})
 """
 LANE_BY_LANE = """def {name}(m, d):
     views, lane = as_d(d).views, 0
     while views[lane] != 0:  # a known count would be unrolled into as many copies
         kernel(as_m(m), as_view(views[lane]))
         lane += 1
-    return note_run(as_d(d), {number}, m)
+    return note_run(as_d(d), {number})
 """
 
 
 @mark_kernel
-def note_run(d, index, model):
-    """Count the run of a stage; note its place in the order of all runs, and the model's address. 1 if it lacked room."""
+def note_run(d, index):
+    """Count the run of a stage, and note its place in the order of all runs. 1 if it lacked room."""
     d.stage_clock[0] += 1
     d.stage_order[index] = d.stage_clock[0]
     d.stage_runs[index] += 1
-    d.stage_model[0] = model
     return d.overflow[0]
 
 

@@ -26,45 +26,49 @@ ADDRESS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
 _FIRST_CALLS = []  # keeps the functions alive whose addresses stand in tables
 
 
-def stage(function=None, *, scalar=False, rare=False):
+def stage(function=None, *, scalar=False, rare=False, part_of=None):
     """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels.
 
     rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
     while the state moves on: what goes wrong in the compiler is noticed after the calling stage has ended.
+    part_of: the stage that prepares its input, and then calls it. It trusts that input, so that it does not run on its own.
     """
     if function is None:
-        return lambda f: stage(f, scalar=scalar, rare=rare)
+        return lambda f: stage(f, scalar=scalar, rare=rare, part_of=part_of)
     inner = kernel(function, scalar=scalar)
     run = None
 
     def call(model, data):
         nonlocal run
-        try:
+        try:  # nothing runs in here: what a run raises must not be taken for a wrong argument
             m, d = model._as_model, data._as_data
-            if m[0] is d[0]:
-                while run(m[1], d[1]):  # there was no room for all contacts or constraints
-                    data._grow()
-                return None
-        except (AttributeError, TypeError):  # the first call, a record, or a wrong argument
-            pass
+            ready = m[0] is d[0] and run is not None
+        except AttributeError:  # a record, or a wrong argument
+            ready = False
+        if ready:
+            while run(m[1], d[1]):  # there was no room for all contacts or constraints
+                data._grow()
+            return None
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             plain(inner)(model, data)
-            plain(note_run)(data, call.stage_index, getattr(model, "address", 0))
+            plain(note_run)(data, call.stage_index)
             after = getattr(data, "after", {}).get(call)  # what the owner of a record does to the results of a stage
             return after(model, data) if after else None
         check_arguments(call.__name__, model, data)
+        refuse_part(call)
         if not JIT:
             call(model.record(), data.record())
             while data.overflow:
                 data._grow()
                 call(model.record(), data.record())
             return None
-        run = call.compile_for(float_machine())
+        if run is None:
+            run = call.compile_for(float_machine())
         return call(model, data)
 
     functools.update_wrapper(call, function)
     del call.__wrapped__  # its signature is (model, data)
-    call.kernel = inner
+    call.kernel, call.part_of = inner, part_of
     call.stage_index = len(STAGES)
     call.compile_for = functools.partial(_compile_for, call)
     call.expect_on = functools.partial(_expect_on if rare else _compile_for, call)
@@ -124,8 +128,17 @@ def _ask_for_room(data):
     ctypes.cast(words[LAYOUT.word["overflow"]], ctypes.POINTER(ctypes.c_int32))[0] = 1
 
 
+def refuse_part(call):
+    """Raise for a stage that does not run on its own."""
+    if call.part_of:
+        raise TypeError(f"{call.__name__} is a part of {call.part_of}, and does not run on its own: call that instead")
+
+
 def check_arguments(name, model, data, without_data=False):
-    """A stage runs on a Model and on a Data made for a model of the same sizes: compiled code checks nothing."""
+    """A stage runs on a Model and on a Data made for a model of the same sizes: compiled code checks nothing.
+
+    From then on the Data is one of this model: what it remembers of another one is forgotten.
+    """
     for what, value, wanted in (("first", model, Model), ("second", data, Data)):
         if not isinstance(value, wanted) and not (without_data and wanted is Data):
             kind = type(value).__name__
@@ -133,6 +146,8 @@ def check_arguments(name, model, data, without_data=False):
     if not without_data and model.sizes is not data.sizes:
         wrong = [f"{k} {model.sizes[k]} != {data.sizes[k]}" for k in model.sizes if model.sizes[k] != data.sizes[k]]
         raise ValueError(f"{name}: this Data belongs to another model ({', '.join(wrong[:4])})")
+    if not without_data:
+        data._adopt(model)
 
 
 def plain(function):

@@ -97,7 +97,7 @@ def solve_group(m, d, g):
     return k
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="fwd_constraint")
 def solve_cg(m, d):
     """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solCG."""
     begin(m, d)

@@ -132,7 +132,7 @@ def stiffen(m, d, g):
     return k
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="fwd_constraint")
 def solve_noslip(m, d):
     """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
     if m.opt_solver != PGS:  # else the rows Y are there already

@@ -250,7 +250,7 @@ def solve_group(m, d, g):
     return k
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="fwd_constraint")
 def solve_pgs(m, d):
     """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solPGS."""
     project(m, d)
