@@ -62,6 +62,8 @@ TASKS = {
 }
 ALLOWED = 1 << 20  # bytes: what the allocator may keep for itself
 
+linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the resident set from /proc")
+
 
 def growth(task: str, times: int) -> int:
     """Bytes by which a process grew."""
@@ -71,7 +73,7 @@ def growth(task: str, times: int) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the resident set from /proc")
+@linux
 @pytest.mark.parametrize("name", TASKS)
 def test_memory_stays_flat(name):
     task, times, _ = TASKS[name]
@@ -79,6 +81,7 @@ def test_memory_stays_flat(name):
     assert grown <= ALLOWED, f"{name}: {grown} bytes after {times}"
 
 
+@linux
 @pytest.mark.soak
 @pytest.mark.parametrize("name", TASKS)
 def test_memory_stays_flat_for_long(name):

@@ -114,19 +114,24 @@ tempfile.tempdir = None
     assert not (tmp_path / "planted").exists()
 
 
+def made(mode: int):
+    """Makes a folder with this mode, whatever the umask."""
+    return lambda path: (path.mkdir(), path.chmod(mode))
+
+
 def link_of_ones_own(path: Path) -> None:
     target = path.with_name("target")
-    target.mkdir()
+    made(0o755)(target)
     path.symlink_to(target)
 
 
 # The state of the folder that KINETREE_CACHE names, and why it is not used, if it is not.
 FOLDERS = {
     "absent": (lambda path: None, None),
-    "readable by others": (lambda path: path.mkdir(mode=0o755), None),
+    "readable by others": (made(0o755), None),
     "a link of one's own": (link_of_ones_own, None),
-    "open to a group": (lambda path: (path.mkdir(), path.chmod(0o770)), "other users can write"),
-    "open to all": (lambda path: (path.mkdir(), path.chmod(0o1777)), "other users can write"),
+    "open to a group": (made(0o770), "other users can write"),
+    "open to all": (made(0o1777), "other users can write"),
     "a file": (lambda path: path.touch(), "exists"),
     "a link into nowhere": (lambda path: path.symlink_to(path.with_name("nowhere")), "exists"),
 }
@@ -179,14 +184,29 @@ def test_folders_of_another_user(places, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give things away")
 @pytest.mark.parametrize("given", ["folder", "link"])
-def test_folder_or_link_of_another_user(given, places):
-    if given == "folder":
-        places[0].mkdir()
-    else:
-        link_of_ones_own(places[0])
+def test_folder_or_link_of_another_user(given, places, monkeypatch):
+    prepare = made(0o700) if given == "folder" else link_of_ones_own
+    prepare(places[0])
+    monkeypatch.setenv("KINETREE_CACHE", f"{places[0]}/")  # a slash follows links
     os.chown(places[0], 65534, 65534, follow_symlinks=False)
     folder, said = found()
     assert folder == places[1] and len(said) == 1 and "belongs to another user" in said[0]
+
+
+def test_without_a_home_or_a_place_for_temporary_files(places, monkeypatch):
+    """Nothing is written where the process happens to be."""
+    monkeypatch.delenv("KINETREE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.chdir(places[0].parent)
+    assert found() == (places[2], [])
+    monkeypatch.setattr(tempfile, "gettempdir", raises_not_found)
+    assert found() == (None, []) and store.read("entry", b"identity") is None
+    store.write("entry", b"identity", b"payload")
+    assert not Path("relative").exists()
+
+
+def raises_not_found():
+    raise FileNotFoundError("no usable temporary directory")
 
 
 def test_leftovers_of_killed_processes_are_removed(places):

@@ -35,10 +35,10 @@ ABANDONED = 3600.0  # seconds after which a part belongs to a process that was k
 
 def cache_folder():
     """The first folder that can be trusted of `KINETREE_CACHE`, the user's cache and one among temporary files, or None."""
-    for path in _candidates():
+    for path, ours in _candidates():
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
-            problem = _distrust(path)
+            problem = _distrust(path, ours)
         except OSError as error:
             problem = _reason(error)
         if problem is None:
@@ -48,18 +48,21 @@ def cache_folder():
 
 
 def _candidates():
+    """Folders in the order in which they are tried, and whether kinetree named them itself."""
     if chosen := os.environ.get("KINETREE_CACHE"):
-        yield chosen
-    yield os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "kinetree")
-    with contextlib.suppress(FileNotFoundError):  # no folder for temporary files
-        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}")
+        yield str(pathlib.Path(chosen)), False  # without a slash at its end, behind which a link would hide
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if os.path.isabs(home):  # it is not where there is no home
+        yield os.path.join(home, "kinetree"), True
+    with contextlib.suppress(FileNotFoundError):  # no place for temporary files
+        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}"), True
 
 
 def _user():
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
-def _distrust(path):
+def _distrust(path, ours):
     """Why a folder cannot be trusted, or None. One that kinetree named itself is closed to others rather than refused.
 
     A folder that the user chose is left as it is: it may be meant for other things too. Closing is enough, as each file is
@@ -71,7 +74,7 @@ def _distrust(path):
     if {os.lstat(path).st_uid, folder.st_uid} != {_user()}:  # a link counts as well as what it leads to
         return "it belongs to another user"
     if folder.st_mode & OTHERS_WRITE:
-        if path == os.environ.get("KINETREE_CACHE"):
+        if not ours:
             return "other users can write in it; chmod go-w would mend that"
         os.chmod(path, stat.S_IRWXU)
     return None
