@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.kernel.damages import DAMAGES
 
-FOLDERS = 6
+FOLDERS = 4
 MODES = ("0o700", "0o755", "0o500", "0o300", "0", "0o770", "0o777", "0o1777")
 
 
