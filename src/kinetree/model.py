@@ -47,13 +47,24 @@ Pickled = tuple[Callable[..., Any], tuple[Any, ...]]  # named here: inside Model
 COUNTS = ("ngravcomp", "nemax", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
 _DIMENSIONS = tuple(name for name, _ in SIZES if name not in COUNTS)
 _EDITIONS = itertools.count(1)  # no two models have one in common, but for copies
-_KNOWN_SIZES: dict[tuple[int, ...], Mapping[str, int]] = {}
 
 
-def shared_sizes(sizes: Mapping[str, int]) -> Mapping[str, int]:
+class SharedSizes:
     """One mapping for all models of the same dimensions, so that a Data can tell at once whether it fits."""
-    key = tuple(sizes[name] for name in _DIMENSIONS)
-    return _KNOWN_SIZES.setdefault(key, MappingProxyType(dict(zip(_DIMENSIONS, key, strict=True))))
+
+    __slots__ = ("__weakref__", "mapping")
+
+    def __init__(self, dimensions: Sequence[int]):
+        self.mapping = MappingProxyType(dict(zip(_DIMENSIONS, dimensions, strict=True)))
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int]) -> SharedSizes:
+        """The one that models hold, as long as there are any."""
+        key = tuple(sizes[name] for name in _DIMENSIONS)
+        return _KNOWN_SIZES.setdefault(key, cls(key))
+
+
+_KNOWN_SIZES: weakref.WeakValueDictionary[tuple[int, ...], SharedSizes] = weakref.WeakValueDictionary()
 
 
 OPTION_CHOICES: dict[str, Any] = {"integrator": Integrator, "cone": Cone, "jacobian": Jacobian, "solver": Solver}
@@ -142,7 +153,8 @@ class Model(NamedAccess, FieldHolder):
         """A model of these values. They must be sound (see `kinetree.io.validate`): compiled code trusts the integers."""
         self = object.__new__(cls)
         own = self.__dict__
-        own["sizes"] = shared_sizes(sizes)
+        own["_shared"] = SharedSizes.of(sizes)
+        own["sizes"] = own["_shared"].mapping
         own["title"] = title
         own["_names"] = {kind: tuple(names[kind]) for kind in KINDS}
         own["_ids"] = {kind: {n: i for i, n in enumerate(names[kind]) if n} for kind in KINDS}

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
+REMEMBERED = 1000  # warnings of one module of the user
 FWDINV = int(EnableBit.FWDINV)
 SOLVED = (GeomType.HFIELD, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.MESH)  # shapes that need a convex solver
 
@@ -214,7 +215,7 @@ def _report(model: Model, data: Data, resets: bool = True) -> int:
     new = np.flatnonzero(data.warning_number > data.warning_before)
     for what in new:
         text = message(model, data, WarningType(int(what)), resets)
-        warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+        warn_of_moment(text)
     if resets:
         reason = next(what for what in new if what in (BADQPOS, BADQVEL, BADQACC))
         others = np.arange(len(WarningType)) != reason
@@ -230,6 +231,15 @@ def _make_room(model: Model, data: Data) -> int:
     data._grow()
     _report(model, data, resets=False)
     return left
+
+
+def warn_of_moment(text: str) -> None:
+    """Warn at the user's line in words that name the time. Python remembers every text: once they are many, it may forget."""
+    level = _user_level()
+    registry = sys._getframe(level - 1).f_globals.get("__warningregistry__", {})
+    if len(registry) > REMEMBERED:
+        registry.clear()
+    warnings.warn(text, SimulationWarning, stacklevel=level)
 
 
 def _user_level() -> int:

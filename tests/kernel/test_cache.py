@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
 from kinetree.kernel import kernel
-from kinetree.kernel.cache import cache_folder, describe, reach, stamp
+from kinetree.kernel.cache import describe, reach, stamp
 
 
 def run(code, folder, **environment):
@@ -115,14 +114,6 @@ def test_stamp_covers_callees_and_handles():
     assert stamp(outer, None, Handle()) == stamp(outer, None, Handle())
     assert stamp(outer, None, Handle()) != stamp(outer, None, other)
     assert stamp(outer, None, Handle()) != stamp(inner, None, Handle())
-
-
-def test_folder_falls_back_when_it_cannot_be_written(tmp_path, monkeypatch):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("KINETREE_CACHE", str(blocked / "below"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert Path(cache_folder()) == tmp_path / "xdg" / "kinetree"
 
 
 def test_first_use_says_so_once_and_only_then(tmp_path):

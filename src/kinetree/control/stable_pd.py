@@ -10,7 +10,6 @@ References: Tan, Liu, Turk 2011; Yin and Yin 2020.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ import numpy as np
 from .. import pipeline, stepping
 from ..data import Data
 from ..data_fields import STATE_FIELDS
-from ..errors import SimulationWarning
 from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..model import Model
@@ -318,7 +316,7 @@ class StablePD:
                 f"the torque limits of stable PD did not settle in {self.max_solves} solves at time {data.time:g}: torques "
                 "are within their limits, but do not answer to the acceleration"
             )
-            warnings.warn(text, SimulationWarning, stacklevel=stepping._user_level())
+            stepping.warn_of_moment(text)
 
     # copies
 

@@ -1,52 +1,42 @@
-"""The on-disk cache of machine code, which notices an edit in any kernel.
+"""The stamp by which the cache of machine code knows an entry: it changes with an edit in any kernel.
 
 Numba's own key looks at one file and keeps the old helper after an edit elsewhere; entries made in closures never hit.
 Here every entry carries a stamp over the code of all kernels it reaches, the plain constants they use, the files of the
-language and the handle types, and a locator of ours puts that stamp into the file name.
+language and the handle types. `store.py` keeps the files.
 """
 
 import dis
 import functools
 import hashlib
-import os
 import pathlib
 import sys
-import tempfile
 import types as pytypes
 
+import llvmlite
 import numba
-from numba.core import caching
 from numba.core.dispatcher import Dispatcher
 
 from .decorator import BOUNDS
 
 EXTENDED_ARG, LOAD_GLOBAL, LOAD_NAME = (dis.opmap[name] for name in ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
-MARK_LENGTH = 24  # of the stamp, in file names
+
+# Files of the language that have no part in machine code: an edit of theirs compiles nothing anew.
+NOT_IN_CODE = ("interpret.py", "progress.py", "store.py")
 
 
-def cache_folder():
-    """`KINETREE_CACHE`, or the user's cache folder, or a temporary one where that cannot be written."""
-    chosen = os.environ.get("KINETREE_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    user = getattr(os, "getuid", lambda: 0)()
-    for path in (chosen, os.path.join(home, "kinetree"), os.path.join(tempfile.gettempdir(), f"kinetree-{user}")):
-        if path:
-            try:
-                os.makedirs(path, exist_ok=True)
-                if os.access(path, os.W_OK):
-                    return path
-            except OSError:
-                continue
-    return tempfile.mkdtemp(prefix="kinetree-")
+def language_digest(folder):
+    """Digest of the language itself: its files, its compiler, and the switches that change the code they make."""
+    python = sys.implementation.cache_tag, getattr(sys, "abiflags", "")
+    h = hashlib.sha256(repr((python, numba.__version__, llvmlite.__version__, BOUNDS)).encode())
+    for path in sorted(pathlib.Path(folder).glob("*.py")):
+        if path.name not in NOT_IN_CODE:
+            h.update(path.name.encode() + path.read_bytes())
+    return h.hexdigest()
 
 
 @functools.cache
 def _language():
-    """Digest of the language itself: the files beside this one and the switches that change the code they make."""
-    h = hashlib.sha256(repr((numba.__version__, BOUNDS)).encode())
-    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
-        h.update(path.read_bytes())
-    return h.hexdigest()
+    return language_digest(pathlib.Path(__file__).parent)
 
 
 def _global_names(code):
@@ -120,7 +110,7 @@ def reach(kernel):
 
 
 def stamp(kernel, number, *handles):
-    """Digest of everything that determines an entry's machine code, apart from the CPU, which Numba adds.
+    """Digest of everything that determines an entry's machine code, apart from the CPU, which `store.py` adds.
 
     number: of the stage, if it is one; it is in the code.
     """
@@ -128,41 +118,3 @@ def stamp(kernel, number, *handles):
     for digest in reach(kernel)[0]:
         h.update(digest)
     return h.hexdigest()
-
-
-def is_cached(name, mark):
-    """Whether code of an entry lies in the cache, under the name that Numba gives it; its CPU is not looked at."""
-    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
-    return os.path.exists(os.path.join(cache_folder(), f"kinetree.{name}-{mark[:MARK_LENGTH]}.{python}.nbi"))
-
-
-class Locator(caching._CacheLocator):
-    """Serves functions that carry `__kinetree_stamp__`; all others fall through to Numba's own locators."""
-
-    def __init__(self, function):
-        self._function, self._py_file = function, "<kinetree>"
-
-    def get_cache_path(self):
-        """The folder of all entries."""
-        return cache_folder()
-
-    def get_source_stamp(self):
-        """What must agree for a cached entry to be used."""
-        return self._function.__kinetree_stamp__
-
-    def get_disambiguator(self):
-        """Part of the file name: versions live side by side, and processes do not race on one index."""
-        return self._function.__kinetree_stamp__[:MARK_LENGTH]
-
-    @classmethod
-    def from_function(cls, function, py_file):
-        """A locator for one of our entries, or None."""
-        if not hasattr(function, "__kinetree_stamp__"):
-            return None
-        locator = cls(function)
-        locator.ensure_cache_path()
-        return locator
-
-
-if Locator not in caching.CacheImpl._locator_classes:
-    caching.CacheImpl._locator_classes.insert(0, Locator)

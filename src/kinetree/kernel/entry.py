@@ -12,10 +12,11 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from .cache import is_cached, reach, stamp
+from .cache import reach, stamp
 from .decorator import kernel as mark_kernel
 from .machine import lane_view
 from .progress import announce
+from .store import EntryCache
 
 
 def _caster(handle):
@@ -91,14 +92,13 @@ def compiled(kernel, machine, *arguments, result="void", number=None):
     exec(compile(source, "<kinetree>", "exec"), scope)
     run = scope[name]
     run.__module__ = __name__
-    run.__kinetree_stamp__ = mark
     signature = f"{result}({', '.join(['int64'] * len(names))})"
-    if not is_cached(name, mark):
-        announce(kernel.py_func.__name__)
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the compile time
     try:
-        dispatcher = njit(signature, cache=True, nogil=True, error_model="numpy")(run)
+        dispatcher = njit(nogil=True, error_model="numpy")(run)
+        dispatcher._cache = EntryCache(name, mark, functools.partial(announce, kernel.py_func.__name__))
+        dispatcher.compile(signature)
     finally:
         if collecting:
             gc.enable()

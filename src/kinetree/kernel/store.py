@@ -1,0 +1,186 @@
+"""The cache as files: which folder can be trusted, and how machine code gets in and out of it.
+
+What lies in the cache is run as it is, so nothing is used, or even unpickled, before it is known to be what kinetree wrote:
+
+* The folder belongs to the user and nobody else can write in it, and so does each file. That keeps out what others plant.
+* Each file begins with a digest over its contents and over what they must be: the entry, its stamp, its signature and the
+  CPU. What is damaged, cut short or under the name of another entry is compiled anew and replaced. The digest needs no
+  secret: who can write the user's own files can run code as the user anyway.
+
+A file is written under a name of its own and then moved into place, so other processes find all of it or nothing. Where
+nothing can be kept, code lives in memory, and one warning says so.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import pathlib
+import pickle
+import stat
+import tempfile
+import time
+import warnings
+
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, wait for no pipe
+DIGEST_SIZE = hashlib.sha256().digest_size
+PART = ".part"  # ending of files that are being written
+ABANDONED = 3600.0  # seconds after which a part belongs to a process that was killed
+
+
+def cache_folder():
+    """The first folder that can be trusted of `KINETREE_CACHE`, the user's cache and one among temporary files, or None."""
+    for path, ours in _candidates():
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            problem = _distrust(path, ours)
+        except OSError as error:
+            problem = _reason(error)
+        if problem is None:
+            return path
+        _warn(f"kinetree keeps no machine code in {path}: {problem}")
+    return None
+
+
+def _candidates():
+    """Folders in the order in which they are tried, and whether kinetree named them itself."""
+    if chosen := os.environ.get("KINETREE_CACHE"):
+        yield str(pathlib.Path(chosen)), False  # without a slash at its end, behind which a link would hide
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if os.path.isabs(home):  # it is not where there is no home
+        yield os.path.join(home, "kinetree"), True
+    with contextlib.suppress(FileNotFoundError):  # no place for temporary files
+        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}"), True
+
+
+def _user():
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _distrust(path, ours):
+    """Why a folder cannot be trusted, or None. One that kinetree named itself is closed to others rather than refused.
+
+    A folder that the user chose is left as it is: it may be meant for other things too. Closing is enough, as each file is
+    looked at as well. Systems without owners and modes are taken at their word.
+    """
+    if os.name != "posix":
+        return None
+    folder = os.stat(path)
+    if {os.lstat(path).st_uid, folder.st_uid} != {_user()}:  # a link counts as well as what it leads to
+        return "it belongs to another user"
+    if folder.st_mode & OTHERS_WRITE:
+        if not ours:
+            return "other users can write in it; chmod go-w would mend that"
+        os.chmod(path, stat.S_IRWXU)
+    return None
+
+
+def _is_ours(file):
+    """Whether an open file is a plain one that belongs to the user and that nobody else can write."""
+    found = os.fstat(file.fileno())
+    if os.name != "posix":
+        return stat.S_ISREG(found.st_mode)
+    return stat.S_ISREG(found.st_mode) and found.st_uid == _user() and not found.st_mode & OTHERS_WRITE
+
+
+def _reason(error):
+    return error.strerror or type(error).__name__
+
+
+@functools.cache
+def _warn(message):
+    """Once for each message: a process looks for hundreds of entries."""
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def _digest(identity, payload=b""):
+    return hashlib.sha256(hashlib.sha256(identity).digest() + payload)
+
+
+def _path(folder, name, identity):
+    return os.path.join(folder, f"{name}.{_digest(identity).hexdigest()[:24]}.code")
+
+
+def read(name, identity):
+    """The payload written under this name and identity, or None. A file that is not what it must be is removed."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    path = _path(folder, name, identity)
+    try:
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | PLAIN)) as file:
+            if _is_ours(file):
+                digest, payload = file.read(DIGEST_SIZE), file.read()
+                if digest == _digest(identity, payload).digest():
+                    return payload
+        os.unlink(path)
+    except IsADirectoryError:
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+    except OSError:  # there is none, or none that can be read or removed: writing replaces it
+        pass
+    return None
+
+
+def write(name, identity, payload):
+    """Keep a payload; where that fails, warn and go on."""
+    folder = cache_folder()
+    if folder is None:
+        return
+    try:
+        _sweep(folder)
+        handle, part = tempfile.mkstemp(PART, dir=folder)
+        try:
+            with open(handle, "wb") as file:
+                file.write(_digest(identity, payload).digest())
+                file.write(payload)
+            os.replace(part, _path(folder, name, identity))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+    except OSError as error:
+        _warn(f"kinetree could not keep machine code in {folder}: {_reason(error)}")
+
+
+def _sweep(folder):
+    """Remove what processes left behind that were killed while they wrote."""
+    for part in pathlib.Path(folder).glob(f"*{PART}"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.lstat().st_mtime > ABANDONED:
+                part.unlink()
+
+
+class EntryCache(NullCache):
+    """Where Numba looks for the machine code of one entry before it compiles, and leaves it afterwards.
+
+    name, stamp: of the entry, see `cache.stamp`. on_miss: called before it is compiled.
+    """
+
+    def __init__(self, name, stamp, on_miss):
+        self._name, self._stamp, self._on_miss = name, stamp, on_miss
+
+    def _identity(self, signature, codegen):
+        return repr((self._name, self._stamp, str(signature), codegen.magic_tuple())).encode()
+
+    def load_overload(self, signature, target):
+        """The compiled entry, or None."""
+        target.refresh()
+        payload = read(self._name, self._identity(signature, target.codegen()))
+        if payload is not None:
+            try:
+                return CompileResult._rebuild(target, *pickle.loads(payload))
+            except Exception:  # written soundly, but not for this process: compiling decides
+                pass
+        self._on_miss()
+        return None
+
+    def save_overload(self, signature, result):
+        """Keep a compiled entry, unless it holds addresses of this process."""
+        if not result.library.has_dynamic_globals:
+            write(self._name, self._identity(signature, result.codegen), dumps(result._reduce()))
