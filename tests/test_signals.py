@@ -135,9 +135,14 @@ def test_solves_are_broken_off_soon_and_leave_the_state(solve, how):
 
 @contextmanager
 def alarms(handler, every):
-    """A signal again and again."""
-    old = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, every, every)
+    """A signal again and again, each so long after the handler of the last."""
+
+    def handle(number, frame):
+        handler(number, frame)
+        signal.setitimer(signal.ITIMER_REAL, every)
+
+    old = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, every)
     try:
         yield
     finally:
@@ -155,6 +160,7 @@ def test_a_handler_that_does_not_raise_changes_nothing():
         seen.append((data.copy().time, data.get_state()))
 
     kt.step(model, twin, 1)
+    kt.kinematics(model, twin.copy())
     nstep = 4000
     with alarms(handler, 0.004):
         kt.step(model, data, nstep)

@@ -1,7 +1,8 @@
 """Stepping from Python: `step` and its parts, bad states, and the user's callbacks.
 
 `step` enters compiled code once for all its steps. It comes back early when a state went bad: Python then resets, as MuJoCo
-does, warns, and goes on; and every 20 ms, so that Python hears Ctrl-C and other signals between two steps. With callbacks set on the model the stages run one by one from here instead.
+does, warns, and goes on; and every 20 ms, so that Python hears Ctrl-C and other signals between two steps. With callbacks
+set on the model the stages run one by one from here instead.
 MuJoCo: mj_step, mj_step1, mj_step2, mj_forward, mj_forwardSkip, mj_inverseSkip, mj_compareFwdInv, mj_checkPos and its kin.
 """
 

@@ -61,7 +61,7 @@ def lines(rng: np.random.Generator) -> Iterator[str]:
         match rng.integers(4):
             case 0:
                 yield f"worlds = [kt.Data(m) for _ in range({rng.integers(2, 6)})]"
-                yield f"[w.qvel.__setitem__(slice(None), np.random.default_rng(i).normal(size=m.nv)) for i, w in enumerate(worlds)]"
+                yield "for i, w in enumerate(worlds): w.qvel = np.random.default_rng(i).normal(size=m.nv)"
                 yield f"side_by_side(worlds, {rng.integers(1, 300)})"
             case 1:
                 yield "d.reset(); twin = kt.Data(m); kt.step(m, d, 20); kt.step(m, twin, 20)"

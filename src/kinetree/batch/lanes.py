@@ -87,7 +87,7 @@ class LaneData:
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
 
-    def run(self, stage: Callable[..., Any]) -> None:
+    def run(self, stage: Any) -> None:
         """Run a stage on all worlds."""
         entry = self._entries.get(stage)
         if entry is None:

@@ -64,6 +64,5 @@ class Recorder:
     def recording(self, steps: int | None, seconds: float, told: dict[str, int]) -> Recording:
         """All frames together; where nothing is stepped there are no dynamics, and energies mean nothing."""
         time, qpos, qvel, com, energy = (np.array(column) for column in zip(*self.rows, strict=True))
-        poses = [*self.poses.values()]
-        energy = None if steps is None else energy
-        return Recording(Motion(time, qpos, qvel), com, poses, energy, steps or 0, seconds, told)
+        energies, poses = None if steps is None else energy, [*self.poses.values()]
+        return Recording(Motion(time, qpos, qvel), com, poses, energies, steps or 0, seconds, told)

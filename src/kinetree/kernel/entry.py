@@ -20,6 +20,7 @@ from .decorator import kernel as mark_kernel
 from .guard import TAKEN, enter, leave
 from .machine import lane_view
 from .progress import announce
+from .undisturbed import undisturbed
 
 
 def _caster(handle):
@@ -82,8 +83,12 @@ def compiled(kernel, machine, *arguments, result="void", number=None, guarded=Tr
     entry returns BUSY instead if another thread is inside the data, else 0 where the kernel returns nothing.
     number: of a stage, whose runs are counted. Its entry is called by others, and so are those that are not guarded.
     """
-    with _ONE_AT_A_TIME:
-        return _compiled(kernel, machine, *arguments, result=result, number=number, guarded=guarded)
+
+    def work():
+        with _ONE_AT_A_TIME:
+            return _compiled(kernel, machine, *arguments, result=result, number=number, guarded=guarded)
+
+    return undisturbed(work)
 
 
 _ONE_AT_A_TIME = threading.RLock()  # threads that need the same code wait for it instead of making it twice
