@@ -55,7 +55,7 @@ class Data(NamedAccess, FieldHolder):
         if not isinstance(model, Model):
             raise TypeError(f"Data needs a kinetree Model, got {type(model).__name__}: use kt.load first")
         self._allocate(model)
-        self._clear()
+        self._begin()
         self._lie_down()
 
     def _allocate(self, model: Model) -> None:
@@ -125,13 +125,15 @@ class Data(NamedAccess, FieldHolder):
 
     def reset(self) -> None:
         """Back to the model's initial state, everything else zero. MuJoCo's mj_resetData."""
-        exclusive(Data._clear)(self)
+        self._begin_anew()
         self._lie_down()
 
-    def _clear(self) -> None:
+    def _begin(self) -> None:
         self._buffer[:] = 0
         self._arrays["capacity"][:] = [*self._capacity.values()]
         write_initial_state(self.model, self._arrays)
+
+    _begin_anew = exclusive(_begin)
 
     def _lie_down(self) -> None:
         if wants_sleepers(self.model):

@@ -63,14 +63,17 @@ def _taking(method: Any, reads: bool) -> Any:
         try:  # the end of this must not call anything, or a signal could come between it and the release
             while not outer and TAKE and TAKE[0](self.address) == BUSY:
                 refuse(guard)
+            if reads:
+                return method(self, *args)
+            guard[INSIDE] = 1  # keeps out the handlers of this thread too
             try:
                 return method(self, *args)
             except BaseException:
-                if not reads:
-                    method(self, *args)
+                method(self, *args)
                 raise
         finally:
             if not outer and guard[OWNER] == me:
+                guard[INSIDE] = 0
                 guard[OWNER] = 0
 
     return call
