@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import data as data_module
 from kinetree.kernel import JIT
+from kinetree.occupancy import OWNER
 
 SOON = 0.05  # s
 TRIES = 6  # the best of which counts: a busy machine may not run this process for a while
@@ -55,6 +57,7 @@ def assert_goes_on(model, data, advance, most=10**6):
         advance(twin, 1)
         made += 1
     assert twin.time == data.time
+    twin.ctrl = data.ctrl  # a callback may have set them for a step that was then broken off
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
     advance(data, 3)
     advance(twin, 3)
@@ -256,3 +259,22 @@ def test_other_threads_hear_nothing():
             time.sleep(1e-3)
     thread.join()
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
+
+
+def test_a_reset_is_made_to_its_end(monkeypatch):
+    """An interrupt in its middle, where all is zero, is raised when it is done; the Data is free then."""
+    model = kt.load("humanoid")
+    data, fresh, real, calls = kt.Data(model), kt.Data(model), data_module.write_initial_state, []
+    data.qpos[:] = 1.0
+
+    def interrupted_once(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        real(*arguments)
+
+    monkeypatch.setattr(data_module, "write_initial_state", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        data.reset()
+    np.testing.assert_array_equal(data.get_state(), fresh.get_state())
+    assert data._guard[OWNER] == 0
