@@ -50,12 +50,11 @@ def broken_off(run, after=0.03):
         return time.perf_counter() - pressed[0]
 
 
-def assert_goes_on(model, data, advance, most=10**6):
+def assert_goes_on(model, data, advance):
     """The state is one that steps lead to, and so is what follows."""
-    twin, made = kt.Data(model), 0
-    while twin.time < data.time and made < most:
-        advance(twin, 1)
-        made += 1
+    twin, made = kt.Data(model), round(data.time / model.opt.timestep)
+    if made:
+        advance(twin, made)
     assert twin.time == data.time
     twin.ctrl = data.ctrl  # a callback may have set them for a step that was then broken off
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
@@ -167,14 +166,13 @@ def test_a_handler_that_does_not_raise_changes_nothing():
     nstep = 4000
     with alarms(handler, 0.004):
         kt.step(model, data, nstep)
-    times = {}
-    for k in range(nstep):
-        if k:
-            kt.step(model, twin)
-        times[twin.time] = twin.get_state()
+    states = {twin.time: twin.get_state()}
+    for _ in range(nstep - 1):
+        kt.step(model, twin)
+        states[twin.time] = twin.get_state()
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
     assert len(seen) > 1
-    assert all(np.array_equal(times[at], state) for at, state in seen if at)
+    assert all(np.array_equal(states[at], state) for at, state in seen if at)
 
 
 def test_a_handler_may_raise_what_it_likes():
@@ -215,7 +213,8 @@ def test_pauses_do_not_multiply_warnings():
     """However long a call takes, it warns once."""
     model = kt.load("humanoid")
     data = kt.Data(model)
-    kt.step(model, kt.Data(model))
+    kt.step(model, data, 5000)  # the same motion, as controls that are bad count as zero: now there is room for all of it
+    data.reset()
     data.ctrl[0] = np.nan
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:

@@ -18,9 +18,11 @@ import numpy as np
 from .errors import BusyError
 
 # Words of a guard: the thread that has the Data, or 0; whether it is in compiled code; when that last looked at signals;
-# the number of the stage called last; what Python raised in compiled code, as type, value and traceback.
+# the number of the stage called last; what Python raised in compiled code, as type, value and traceback; whether Python is
+# changing it.
 OWNER, INSIDE, SINCE, CALLED, ERROR = range(5)
-GUARD = ERROR + 3
+CHANGING = ERROR + 3
+GUARD = CHANGING + 1
 # Words of the process: its main thread, and two functions of Python.
 MAIN = 0
 PROCESS = np.zeros(MAIN + 3, np.int64)
@@ -58,14 +60,14 @@ def _taking(method: Any, reads: bool) -> Any:
     def call(self: Any, *args: Any) -> Any:
         guard, me = self._guard, threading.get_ident()
         outer = guard[OWNER] == me
-        if outer and guard[INSIDE] and not reads:
+        if outer and not reads and (guard[INSIDE] or guard[CHANGING]):
             refuse(guard)
         try:  # the end of this must not call anything, or a signal could come between it and the release
             while not outer and TAKE and TAKE[0](self.address) == BUSY:
                 refuse(guard)
             if reads:
                 return method(self, *args)
-            guard[INSIDE] = 1  # keeps out the handlers of this thread too
+            guard[CHANGING] = 1  # handlers of signals may run stages in between, but not change memory once more
             try:
                 return method(self, *args)
             except BaseException:
@@ -73,7 +75,7 @@ def _taking(method: Any, reads: bool) -> Any:
                 raise
         finally:
             if not outer and guard[OWNER] == me:
-                guard[INSIDE] = 0
+                guard[CHANGING] = 0
                 guard[OWNER] = 0
 
     return call
@@ -88,7 +90,7 @@ def refuse(guard: np.ndarray) -> None:
             "Let the handler note that it was called, and act on that after the step"
         )
     if owner and owner not in sys._current_frames():
-        guard[[OWNER, INSIDE]] = 0
+        guard[[OWNER, INSIDE, CHANGING]] = 0
         return
     name = next((t.name for t in threading.enumerate() if t.ident == owner), "")
     raise BusyError(
@@ -99,6 +101,6 @@ def refuse(guard: np.ndarray) -> None:
 def raise_kept(guard: np.ndarray) -> None:
     """Raise what Python raised where compiled code cannot: an error of the compiler, or what a handler of a signal raised."""
     if guard[ERROR]:
-        kept = [ctypes.c_void_p(int(word) or None) for word in guard[ERROR:]]
-        guard[ERROR:] = 0
+        kept = [ctypes.c_void_p(int(word) or None) for word in guard[ERROR:CHANGING]]
+        guard[ERROR:CHANGING] = 0
         ctypes.pythonapi.PyErr_Restore(*kept)  # which makes this call raise it
