@@ -30,7 +30,7 @@ def occupied(model, data):
 
     def work():
         while not stop:
-            kt.step(model, data, 20_000)
+            kt.step(model, data, 5_000)
 
     thread = threading.Thread(target=work, name="the stepping thread")
     thread.start()
