@@ -39,15 +39,13 @@ def run(
     if not 0 < seconds <= LONGEST:
         wanted = f"must be more than 0 and at most {LONGEST:g}, got {seconds:g}"
         raise typer.BadParameter(wanted, param_hint="--seconds")
-    name, model = load_model(argument)
-    if keyframe is not None:
-        _check_keyframe(model, keyframe)
-    folder = out or Path("kinetree-run") / name
-    with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-
-    plot, trajectory = folder / "plot.png", folder / "trajectory.npz"
     with stoppable() as stop:
+        name, model = load_model(argument)
+        if keyframe is not None:
+            _check_keyframe(model, keyframe)
+        folder = out or Path("kinetree-run") / name
+        with writing_to(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         if kinematic:
             output.print(KINEMATIC, style="yellow", highlight=False)
             recording = play(model, sweep_joints(model, seconds, seed, keyframe))
@@ -55,7 +53,9 @@ def run(
             set_gravity(model, gravity)
             recording = simulate(model, start(model, keyframe, seed), seconds)
         stop.raises = False  # what there is will be saved
+
         output.print(summary(name, model, recording))
+        plot, trajectory = folder / "plot.png", folder / "trajectory.npz"
         energy = {} if recording.energy is None else {"energy": recording.energy}
         with writing_to(folder):
             save_trajectory(trajectory, model_name=name, **vars(recording.motion), com=recording.com, **energy)
