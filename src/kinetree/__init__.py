@@ -30,7 +30,7 @@ from .dynamics.jacobian import (
     local_to_global,
 )
 from .dynamics.objects import object_velocity
-from .errors import ModelError, SimulationWarning, UnsupportedFeatureError
+from .errors import BusyError, ModelError, SimulationWarning, UnsupportedFeatureError
 from .io.load import ModelFileNotFoundError, load, set_const
 from .io.trajectory import Trajectory, load_trajectory, save_trajectory
 from .mass import MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
@@ -103,6 +103,7 @@ subtree_vel = prepared(pipeline.subtree_vel)
 __version__ = "0.1.0"
 
 __all__ = [
+    "BusyError",
     "Cone",
     "Constraint",
     "SleepPolicy",

@@ -25,6 +25,7 @@ NO_AUTORESET = int(DisableBit.AUTORESET)
 BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
 KINDS_OF_WARNING = len(WarningType)
 LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
+PAUSED = 3  # what it returns between two steps, for Python to hear signals
 
 
 @kernel(scalar=True)

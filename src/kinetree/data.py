@@ -21,22 +21,21 @@ from .initial import everything_awake, wants_sleepers, write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked
 from .model import Model
 from .named import NamedAccess
+from .occupancy import BUSY, PROCESS, exclusive, new_guard, raise_kept, reading, refuse
 from .types import State
 
-# What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each.
+# What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each; see `occupancy`.
 DRIVER_FIELDS = {
     "stages": Field("stages", "nstage", "int64", "1", "addresses of the compiled stages", "driver"),
     "views": Field("views", "nlane", "int64", "1", "addresses of the tables of single lanes", "driver"),
+    "guard": Field("guard", "nguard", "int64", "1", "who is inside, and what happened there", "driver"),
+    "process": Field("process", "nprocess", "int64", "1", "the main thread and functions of Python", "driver"),
 }
 LAYOUT = Layout("data", {**DATA_FIELDS, **DRIVER_FIELDS}, {})
 
 # Addresses of the stages compiled for one world on floats, filled in by `kernel.stage`.
 FLOAT_STAGES = np.zeros(MAX_STAGES, np.int64)
-_DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64)}
-
-# What went wrong where compiled code cannot raise, by the address of the data it worked on: an error of the compiler, or an
-# interrupt while it was at work.
-PENDING: dict[int, BaseException] = {}
+_DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64), "process": PROCESS}
 
 # How many entries of a growing field are in use.
 COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
@@ -64,7 +63,8 @@ class Data(NamedAccess, FieldHolder):
         if not isinstance(model, Model):
             raise TypeError(f"Data needs a kinetree Model, got {type(model).__name__}: use kt.load first")
         self._allocate(model)
-        self.reset()
+        self._begin(model)
+        self._lie_down(model)
 
     def _allocate(self, model: Model) -> None:
         """All arrays, zero: a Data that is yet to be reset, or to take the contents of another."""
@@ -75,7 +75,8 @@ class Data(NamedAccess, FieldHolder):
         own["_room"] = make_room(own["_arrays"], model.sizes, own["_capacity"])
         own["buffer"] = own["_buffer"].view()
         own["buffer"].flags.writeable = False
-        own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
+        own["_guard"] = new_guard()
+        own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER, "guard": own["_guard"]})
         own["address"] = own["_words"].ctypes.data
         self._belong_to(model)
         for name, field in DATA_FIELDS.items():
@@ -152,18 +153,30 @@ class Data(NamedAccess, FieldHolder):
 
     def _reset_to(self, model: Model) -> None:
         """Back to the initial state of a model, which need not be the one that it was made for."""
+        self._begin_anew(model)
+        self._lie_down(model)
+
+    def _begin(self, model: Model) -> None:
         self._buffer[:] = 0
         self._belong_to(model)
         self._arrays["capacity"][:] = [*self._capacity.values()]
         write_initial_state(model, self._arrays)
+
+    _begin_anew = exclusive(_begin)
+
+    def _lie_down(self, model: Model) -> None:
         if wants_sleepers(model):
             ON_DEMAND["start_asleep"](model, self)
 
     def reset_keyframe(self, key: str | int) -> None:
         """Reset, then take time, qpos, qvel, act, ctrl and mocap poses from a keyframe. MuJoCo's mj_resetDataKeyframe."""
-        model, k = self.model, self.model.id("keyframe", key)
+        k = self.model.id("keyframe", key)
         self.reset()
-        arrays = self._arrays
+        self._take_keyframe(k)
+
+    @exclusive
+    def _take_keyframe(self, k: int) -> None:
+        model, arrays = self.model, self._arrays
         arrays["time"][0] = model.key_time[k]
         for target, source in (("qpos", "key_qpos"), ("qvel", "key_qvel"), ("act", "key_act"), ("ctrl", "key_ctrl"),
                                ("mocap_pos", "key_mpos"), ("mocap_quat", "key_mquat"), ("plastic", "key_plastic")):  # fmt: skip
@@ -173,6 +186,7 @@ class Data(NamedAccess, FieldHolder):
         """How many numbers a state of that specification has. MuJoCo's mj_stateSize."""
         return sum(self._arrays[name].size for name in _state_names(spec))
 
+    @reading
     def get_state(self, spec: int = State.INTEGRATION) -> np.ndarray:
         """The chosen parts of the state as one vector. MuJoCo's mj_getState."""
         parts = [self._arrays[name].astype(np.float64).ravel() for name in _state_names(spec)]
@@ -184,6 +198,10 @@ class Data(NamedAccess, FieldHolder):
         vector = checked(state, (n,), "float64", "state")
         if vector.ndim == 0:
             raise ValueError(f"state: expected shape ({n},), got one number")
+        self._write_state(names, vector)
+
+    @exclusive
+    def _write_state(self, names: list[str], vector: np.ndarray) -> None:
         start = 0
         for name in names:
             array = self._arrays[name]
@@ -209,22 +227,26 @@ class Data(NamedAccess, FieldHolder):
 
     # room
 
+    @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:
         """Room for more contacts and constraints."""
         own = self.__dict__
         room = make_room(own["_arrays"], self.sizes, capacity)
-        own["_words"][:] = LAYOUT.words({**own["_arrays"], **_DRIVER})
+        own["_words"][:] = LAYOUT.words({**own["_arrays"], **_DRIVER, "guard": own["_guard"]})
         own["_capacity"], own["_room"] = dict(capacity), room
         note_capacity(own["_arrays"], capacity)
 
-    def _grow(self) -> None:
-        """Room for what the last run needed; raises what went wrong in it."""
+    def _grow(self, status: int = 0) -> None:
+        """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
+        if status == BUSY:
+            return refuse(self._guard)
         needed = lower_flags(self._arrays)
-        raise_pending(self.address)
+        raise_kept(self._guard)
         self._make_room(grown(self._capacity, needed))
 
     # copies
 
+    @reading
     def copy(self) -> Data:
         """A second Data of the same model, with the same contents."""
         out = _blank(self.model)
@@ -241,6 +263,7 @@ class Data(NamedAccess, FieldHolder):
     def __deepcopy__(self, memo: Any) -> Data:
         return self.copy()
 
+    @reading
     def __reduce__(self) -> tuple:
         own = self if self._belongs_to(self.model) else self.copy()._adopt(self.model)
         return _restore, (LAYOUT.fingerprint, own.model, own._capacity, own._buffer.tobytes(), own._room.tobytes())
@@ -269,13 +292,6 @@ def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     arrays["needed"][:] = arrays["overflow"][:] = 0
     arrays["H_pattern"][0] = 0  # what it describes was not written to the end
     return needed
-
-
-def raise_pending(*addresses: int) -> None:
-    """Raise what went wrong in compiled code that worked on data at these addresses."""
-    for address in addresses:
-        if address in PENDING:
-            raise PENDING.pop(address)
 
 
 def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:

@@ -31,6 +31,10 @@ class UnknownNameError(KeyError):
     __str__ = Exception.__str__
 
 
+class BusyError(RuntimeError):
+    """A Data that is in use: by another thread, or by the step in which a handler of a signal runs."""
+
+
 class SimulationWarning(UserWarning):
     """A simulation went on although something went wrong numerically or is done otherwise than asked; the message says what."""
 

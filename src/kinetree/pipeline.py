@@ -32,6 +32,7 @@ from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
 from .kernel import function, kernel, stage
+from .kernel.guard import hear_again, hear_nothing
 from .sensor.acceleration import acceleration_readings
 from .sensor.contact import contact_readings
 from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
@@ -183,7 +184,7 @@ def lie_down(m, d):
     update_sleep(m, d)
 
 
-@stage(rare=True)
+@stage
 def settle(m, d):
     """Let trees at rest fall asleep; what depends on velocities is then computed anew. Part of MuJoCo's mj_advance.
 
@@ -193,7 +194,9 @@ def settle(m, d):
         if d.settling[0] == ASKED:
             d.settling[0] = ASLEEP_IN_EULER
         else:
+            hear_nothing(d)  # inputs have moved on, and the state must follow
             forward_from_position(m, d)
+            hear_again(d)
             update_sleep(m, d)
 
 

@@ -1,7 +1,8 @@
 """Stepping from Python: `step` and its parts, bad states, and the user's callbacks.
 
-`step` enters compiled code once for all its steps. It comes back early only when a state went bad: Python then resets, as
-MuJoCo does, warns, and goes on. With callbacks set on the model the stages run one by one from here instead.
+`step` enters compiled code once for all its steps. It comes back early when a state went bad: Python then resets, as MuJoCo
+does, warns, and goes on; and every 20 ms, so that Python hears Ctrl-C and other signals between two steps. With callbacks
+set on the model the stages run one by one from here instead.
 MuJoCo: mj_step, mj_step1, mj_step2, mj_forward, mj_forwardSkip, mj_inverseSkip, mj_compareFwdInv, mj_checkPos and its kin.
 """
 
@@ -22,6 +23,7 @@ from .bad_states import (
     BADQPOS,
     BADQVEL,
     LACKS_ROOM,
+    PAUSED,
     any_new_warning,
     begin_pass,
     lacked_room,
@@ -34,6 +36,7 @@ from .callbacks import SIGNATURES
 from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
 from .kernel import JIT, compiled, float_machine, kernel
+from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments, plain
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
 REMEMBERED = 1000  # warnings of one module of the user
+MOVING = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "tree_asleep")  # what a step moves on
 FWDINV = int(EnableBit.FWDINV)
 SOLVED = (GeomType.HFIELD, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.MESH)  # shapes that need a convex solver
 
@@ -76,13 +80,18 @@ def run_forward(m, d, n):
 def run_steps(m, d, n):
     """Up to n steps; 0 if nothing happened. With -n the first acceleration is taken as it is: that of a state just reset.
 
-    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass.
+    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass. After a pause,
+    which it shows as well, warnings before the pause count as new.
     """
-    remember_warnings(d)
+    if n == 0 or d.steps_left[0] != n:
+        remember_warnings(d)
     d.steps_left[0] = 0
     steps = n if n > 0 else -n
     for k in range(steps):
         left = n if k == 0 else steps - k
+        if k > 0 and time_is_up(d, STEPS):
+            d.steps_left[0] = left
+            return PAUSED
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = steps - k
             return 1
@@ -127,18 +136,35 @@ _entries: dict[Any, Any] = {}  # kernel -> compiled entry
 
 
 def _enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
-    """Run one of the kernels above."""
+    """Run one of the kernels above to its end; 1 if there is something to report, else 0."""
     data._adopt(model)  # a callback may have used it with another model
     if JIT and kernel_ not in _entries:
         _entries[kernel_] = compiled(kernel_, float_machine(), numba_types.int64, result="int64")
-    while True:
-        if JIT:
-            status = _entries[kernel_](model.address, data.address, n)
-        else:
-            status = plain(kernel_)(model.record(), data.record(), n)
-        if status != LACKS_ROOM:
-            return status
-        n = _make_room(model, data)
+    return _carry_on(kernel_, model, data, n, _run(kernel_, model, data, n))
+
+
+def _run(kernel_: Any, model: Model, data: Data, n: int) -> int:
+    if JIT:
+        return _entries[kernel_](model.address, data.address, n)
+    return plain(kernel_)(model.record(), data.record(), n)
+
+
+def _carry_on(kernel_: Any, model: Model, data: Data, n: int, status: int) -> int:
+    """Enter again as long as a kernel came back before its end: for Python to hear signals, or for want of room."""
+    while status not in (0, 1):
+        n = left_to_do(model, data, n, status)
+        status = _run(kernel_, model, data, n)
+    return status
+
+
+def left_to_do(model: Model, data: Data, n: int, status: int) -> int:
+    """After an early return: how many of n steps are left, once what it was for has been seen to."""
+    if status == PAUSED:
+        return int(data._arrays["steps_left"][0])
+    if status == LACKS_ROOM:
+        return _make_room(model, data)
+    data._grow(status)  # which raises, as another thread is inside
+    return n
 
 
 def step(model: Model, data: Data, nstep: int = 1) -> None:
@@ -153,9 +179,7 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
         quick = False
     if quick and type(nstep) is int and 0 <= nstep < MAX_STEPS:
         status = enter(m[1], d[1], nstep)
-        if status == LACKS_ROOM:
-            status = _enter(run_steps, model, data, _make_room(model, data))
-        if status:
+        if status and _carry_on(run_steps, model, data, nstep, status):
             _go_on(model, data)
         return
     check_arguments("step", model, data)
@@ -274,9 +298,7 @@ def forward(model: Model, data: Data) -> None:
         quick = False
     if quick:
         status = enter(m[1], d[1], 1)
-        if status == LACKS_ROOM:
-            status = _enter(run_forward, model, data, _make_room(model, data))
-        if status:
+        if status and _carry_on(run_forward, model, data, 1, status):
             _report(model, data)
         return
     check_arguments("forward", model, data)
@@ -384,7 +406,7 @@ def _finish_step(model: Model, data: Data) -> None:
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(model, data)
-    with _settling(model, data):
+    with _all_or_nothing(model, data), _settling(model, data):
         if model.opt.integrator == Integrator.RK4 and model.callbacks.any:
             pipeline.rk4_begin(model, data)
             for k, share in ((1, 0.5), (2, 0.5), (3, 1.0)):
@@ -394,6 +416,21 @@ def _finish_step(model: Model, data: Data) -> None:
             pipeline.rk4_end(model, data)
         else:
             integrate(model, data)
+
+
+@contextmanager
+def _all_or_nothing(model: Model, data: Data) -> Iterator[None]:
+    """Put the state back if a callback, or a handler of a signal, raises on the way to the next one."""
+    moves_by_parts = model.opt.integrator == Integrator.RK4 or model.opt.enableflags & EnableBit.SLEEP
+    kept = {name: data._arrays[name].copy() for name in MOVING} if moves_by_parts else {}
+    try:
+        yield
+    except BaseException:
+        for name, values in kept.items():
+            data._arrays[name][...] = values
+        if kept and model.opt.enableflags & EnableBit.SLEEP:
+            pipeline.update_sleep(model, data)
+        raise
 
 
 @contextmanager
@@ -436,7 +473,7 @@ def step2(model: Model, data: Data) -> None:
         forward_skip(model, data)
     if model.opt.enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(model, data)
-    with _settling(model, data):
+    with _all_or_nothing(model, data), _settling(model, data):
         if model.opt.integrator == Integrator.RK4:
             pipeline.euler(model, data)
         else:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,8 +14,8 @@ import pytest
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import LaneData
-from kinetree.data import PENDING
 from kinetree.kernel import JIT, STAGES, float_machine, machine, stage
+from kinetree.occupancy import ERROR
 
 
 @stage(scalar=True)
@@ -180,7 +183,7 @@ def test_a_stage_is_compiled_when_it_is_first_called(monkeypatch):
     monkeypatch.setattr(rarely_needed, "compile_for", interrupted)
     with pytest.raises(KeyboardInterrupt):
         calls_it_late(model, data)
-    assert not PENDING and data.overflow == 0
+    assert not data._guard[ERROR] and data.overflow == 0
 
     def noted(machine):
         compiled.append("yes")
@@ -191,3 +194,41 @@ def test_a_stage_is_compiled_when_it_is_first_called(monkeypatch):
     calls_it_late(model, data)
     calls_it_late(model, data)
     assert data.time == 25.0 and compiled == ["no", "yes"]
+
+
+@stage(rare=True)
+def called_at_last(m, d):
+    """For the tests."""
+    d.time[0] = 1.0
+
+
+@stage(scalar=True)
+def dawdles(m, d):
+    """For the tests: some seconds of nothing, then a stage that is yet to be compiled."""
+    x = d.qpos[0]
+    for _ in range(300_000_000):
+        x = 0.5 * x + d.qvel[0]
+    d.qacc[0] = x
+    called_at_last(m, d)
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled")
+def test_an_interrupt_that_waits_where_python_is_asked_to_compile_is_not_lost():
+    """It comes up as soon as Python runs at all, which is before a single line of the function that compiles."""
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    dawdles.compile_for(float_machine())
+    data.qacc[0] = 7.0
+
+    def press():
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        dawdles(model, data)
+    thread.join()
+    assert data.qacc[0] == 0.0 and data.time == 0.0 and data.overflow == 0  # broken off there, not before or after
+    called_at_last(model, data)
+    assert data.time == 1.0

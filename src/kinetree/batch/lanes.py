@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..capacity import FIXED, grown, make_room, note_capacity, starting_capacity
-from ..data import LAYOUT, Data, lower_flags, raise_pending
+from ..data import LAYOUT, Data, lower_flags
 from ..data_fields import DATA_FIELDS
 from ..errors import nearest
 from ..fields import REAL
 from ..kernel import machine
-from ..kernel.stage import refuse_part
+from ..kernel.stage import refuse_part, runner
 from ..layout import allocate, assign
 from ..model import Model
+from ..occupancy import BUSY, PROCESS, exclusive, new_guard, raise_kept, refuse
 
 OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
 
@@ -36,8 +37,8 @@ class LaneData:
         self._capacity, self._dtype = starting_capacity(), dtype
         self._room = make_room(self.arrays, model.sizes, self._capacity, width, dtype)
         self._views = np.zeros(width + 1, np.int64)  # ends with a zero
-        driver = {"stages": self.machine.stages, "views": self._views}
-        arrays = {**self.arrays, **driver}
+        self._guard = new_guard()
+        arrays = {**self.arrays, **self._driver()}
         self._lane_words = [LAYOUT.words(arrays, width, lane) for lane in range(width)]
         self._views[:width] = [words.ctypes.data for words in self._lane_words]
         self.words = LAYOUT.words(arrays, width)
@@ -89,21 +90,27 @@ class LaneData:
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
         data._belong_to(self.model)
 
-    def run(self, stage: Callable[..., Any]) -> None:
+    def run(self, stage: Any) -> None:
         """Run a stage on all worlds."""
         entry = self._entries.get(stage)
         if entry is None:
             if not hasattr(stage, "compile_for"):
                 raise TypeError(f"{getattr(stage, '__name__', stage)} is not a stage")
             refuse_part(stage)
-            entry = self._entries[stage] = stage.compile_for(self.machine)
-        while entry(self.model.address, self.address):
-            self._grow()
+            stage.compile_for(self.machine)
+            entry = self._entries[stage] = runner(stage, self.machine)
+        while status := entry(self.model.address, self.address, stage.stage_index):
+            self._grow(status)
 
+    def _driver(self) -> dict[str, np.ndarray]:
+        """What compiled code needs beside the fields."""
+        return {"stages": self.machine.stages, "views": self._views, "guard": self._guard, "process": PROCESS}
+
+    @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:
         """Room for more contacts and constraints in every world."""
         room = make_room(self.arrays, self.sizes, capacity, self.width, self._dtype)
-        arrays = {**self.arrays, "stages": self.machine.stages, "views": self._views}
+        arrays = {**self.arrays, **self._driver()}
         self.words[:] = LAYOUT.words(arrays, self.width)
         for lane, words in enumerate(self._lane_words):
             words[:] = LAYOUT.words(arrays, self.width, lane)
@@ -111,10 +118,12 @@ class LaneData:
         object.__setattr__(self, "_room", room)
         note_capacity(self.arrays, capacity)
 
-    def _grow(self) -> None:
-        """Room for what the last run needed; raises what went wrong in it."""
+    def _grow(self, status: int = 0) -> None:
+        """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
+        if status == BUSY:
+            return refuse(self._guard)
         needed = lower_flags(self.arrays)
-        raise_pending(self.address, *self._views.tolist())
+        raise_kept(self._guard)
         self._make_room(grown(self._capacity, needed))
 
     def __reduce__(self) -> Any:

@@ -19,6 +19,7 @@ from . import info as info_command
 from . import mass as mass_command
 from . import run as run_command
 from .common import complain, output
+from .stop import Stopped
 
 app = typer.Typer(
     name="kinetree",
@@ -57,7 +58,10 @@ def run(
         bool, typer.Option("--kinematic", help="Prescribed joint motions instead of dynamics.")
     ] = False,
 ) -> None:
-    """Simulate a model for a few seconds; print a summary, write a plot and a trajectory file."""
+    """Simulate a model for a few seconds; print a summary, write a plot and a trajectory file.
+
+    Ctrl-C, SIGTERM and SIGHUP end it early, with all that was simulated saved. Exit status is then 128 + the signal.
+    """
     run_command.run(model, seconds, out, seed, gravity, keyframe, kinematic)
 
 
@@ -120,6 +124,8 @@ def main(arguments: list[str] | None = None) -> None:
         _leave(problem.format_message(), problem.exit_code)
     except (ModelError, OSError) as problem:
         _leave(str(problem), 1)
+    except Stopped as problem:
+        _leave(f"stopped by {problem.name} before there was anything to save", problem.status)
     except (Abort, KeyboardInterrupt):
         _leave("interrupted", 130)
 

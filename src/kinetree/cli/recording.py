@@ -47,20 +47,22 @@ class Recorder:
     def __init__(self, model: Model, frames: int):
         self.model = model
         self.rows: list[tuple[np.ndarray, ...]] = []
-        self.poses: list[Pose] = []
+        self.poses: dict[int, Pose] = {}  # by the number of the frame
         self.pictured = set(np.linspace(0, frames - 1, SNAPSHOTS).round().astype(int).tolist())
 
     def keep(self, data: Data) -> None:
         """One more frame. Computes what describes the present state, and leaves the state as it is."""
         for stage in (fwd_position, energy_pos, energy_vel):
             stage(self.model, data)
+        row = (data.time, data.qpos, data.qvel, data.subtree_com[0], data.energy)
+        frame = tuple(np.array(value) for value in row)
         if len(self.rows) in self.pictured:
             rotations = data.geom_xmat.reshape(-1, 3, 3)
-            self.poses.append(Pose(data.time, data.geom_xpos.copy(), rotations.copy()))
-        row = (data.time, data.qpos, data.qvel, data.subtree_com[0], data.energy)
-        self.rows.append(tuple(np.array(value) for value in row))
+            self.poses[len(self.rows)] = Pose(data.time, data.geom_xpos.copy(), rotations.copy())
+        self.rows.append(frame)
 
-    def recording(self, steps: int, seconds: float, told: dict[str, int]) -> Recording:
-        """All frames together; without steps there are no dynamics, and energies mean nothing."""
+    def recording(self, steps: int | None, seconds: float, told: dict[str, int]) -> Recording:
+        """All frames together; where nothing is stepped there are no dynamics, and energies mean nothing."""
         time, qpos, qvel, com, energy = (np.array(column) for column in zip(*self.rows, strict=True))
-        return Recording(Motion(time, qpos, qvel), com, self.poses, energy if steps else None, steps, seconds, told)
+        energies, poses = None if steps is None else energy, [*self.poses.values()]
+        return Recording(Motion(time, qpos, qvel), com, poses, energies, steps or 0, seconds, told)

@@ -15,11 +15,12 @@ from ..errors import UnknownNameError
 from ..io.trajectory import save_trajectory
 from ..model import Model
 from ..types import Integrator
-from .common import load_model, output
+from .common import complain, load_model, output
 from .figure import draw
 from .motion import sweep_joints
 from .recording import Recording
 from .simulate import has_gravity, play, set_gravity, simulate, start
+from .stop import stoppable
 
 LONGEST = 3600.0  # s; all frames are kept in memory
 KINEMATIC = "Kinematic motion: joints follow prescribed sines; no gravity, forces or contacts."
@@ -38,28 +39,34 @@ def run(
     if not 0 < seconds <= LONGEST:
         wanted = f"must be more than 0 and at most {LONGEST:g}, got {seconds:g}"
         raise typer.BadParameter(wanted, param_hint="--seconds")
-    name, model = load_model(argument)
-    if keyframe is not None:
-        _check_keyframe(model, keyframe)
-    folder = out or Path("kinetree-run") / name
-    with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    with stoppable() as stop:
+        name, model = load_model(argument)
+        if keyframe is not None:
+            _check_keyframe(model, keyframe)
+        folder = out or Path("kinetree-run") / name
+        with writing_to(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        if kinematic:
+            output.print(KINEMATIC, style="yellow", highlight=False)
+            recording = play(model, sweep_joints(model, seconds, seed, keyframe))
+        else:
+            set_gravity(model, gravity)
+            recording = simulate(model, start(model, keyframe, seed), seconds)
+        stop.raises = False  # what there is will be saved
 
-    if kinematic:
-        output.print(KINEMATIC, style="yellow", highlight=False)
-        recording = play(model, sweep_joints(model, seconds, seed, keyframe))
-    else:
-        set_gravity(model, gravity)
-        recording = simulate(model, start(model, keyframe, seed), seconds)
-    output.print(summary(name, model, recording))
-
-    plot, trajectory = folder / "plot.png", folder / "trajectory.npz"
-    energy = {} if recording.energy is None else {"energy": recording.energy}
-    with writing_to(folder):
-        save_trajectory(trajectory, model_name=name, **vars(recording.motion), com=recording.com, **energy)
-        draw(plot, f"{name}: {_kind(model, recording)}", model, recording)
+        output.print(summary(name, model, recording))
+        plot, trajectory = folder / "plot.png", folder / "trajectory.npz"
+        energy = {} if recording.energy is None else {"energy": recording.energy}
+        with writing_to(folder):
+            save_trajectory(trajectory, model_name=name, **vars(recording.motion), com=recording.com, **energy)
+            stop.restore()
+            draw(plot, f"{name}: {_kind(model, recording)}", model, recording)
     for label, path in (("plot", plot), ("trajectory", trajectory)):
         output.print(f"{label:<10}  {path}", soft_wrap=True, markup=False, highlight=False)
+    if stop.stopped:
+        at = recording.motion.time[-1]
+        complain(f"stopped by {stop.stopped.name} at {at:g} s; all up to the last whole step is saved")
+        raise typer.Exit(stop.stopped.status)
 
 
 def _check_keyframe(model: Model, keyframe: str) -> None:

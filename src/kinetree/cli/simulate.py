@@ -17,6 +17,7 @@ from ..types import DisableBit, JointType
 from .common import output
 from .motion import Motion
 from .recording import Recorder, Recording
+from .stop import Stopped
 
 FRAME_RATE = 60.0  # Hz, or one frame per step where steps are longer
 HINGE_SPEED, SLIDE_SPEED = 3.0, 0.3  # typical random velocity of a joint, rad/s and m/s
@@ -68,7 +69,8 @@ def random_velocities(model: Model, qpos: np.ndarray, rng: np.random.Generator) 
 def simulate(model: Model, data: Data, seconds: float) -> Recording:
     """Simulate for that long and keep sixty frames a second, with a progress bar.
 
-    Ends early if the state is no longer finite, which happens only where a model switches the automatic reset off.
+    Ends early if the state is no longer finite, which happens only where a model switches the automatic reset off, and at a
+    signal: the last frame is then that of the last whole step.
     """
     timestep = model.opt.timestep
     total, chunk = max(1, round(seconds / timestep)), max(1, round(1 / (FRAME_RATE * timestep)))
@@ -79,30 +81,41 @@ def simulate(model: Model, data: Data, seconds: float) -> Recording:
         with output.status(PREPARING):
             step(model, data.copy())
             recorder.keep(data)
-        with Progress(console=output) as progress:
-            for count in progress.track(counts, description="simulating"):
-                begin = perf_counter()
-                step(model, data, count)
-                each.append((perf_counter() - begin) / count)
-                steps += count
-                if not np.all(np.isfinite([*data.qpos, *data.qvel])):
-                    text = f"the state is not finite any more at time {data.time:g}: the simulation ends here"
-                    warnings.warn(text, SimulationWarning, stacklevel=1)
-                    break
+        try:
+            with Progress(console=output) as progress:
+                for count in progress.track(counts, description="simulating"):
+                    begin = perf_counter()
+                    step(model, data, count)
+                    each.append((perf_counter() - begin) / count)
+                    steps += count
+                    if not np.all(np.isfinite([*data.qpos, *data.qvel])):
+                        text = f"the state is not finite any more at time {data.time:g}: the simulation ends here"
+                        warnings.warn(text, SimulationWarning, stacklevel=1)
+                        break
+                    recorder.keep(data)
+        except Stopped:
+            since = data.time - float(recorder.rows[-1][0])
+            steps = chunk * (len(recorder.rows) - 1) + max(0, round(since / timestep))
+            if since:
                 recorder.keep(data)
-    typical = float(np.median(each))  # without what is loaded on the way
-    return recorder.recording(steps, steps * typical, dict(Counter(str(warning.message) for warning in caught)))
+    typical = float(np.median(each)) if each else 0.0  # without what is loaded on the way
+    told = dict(Counter(str(warning.message) for warning in caught))
+    return recorder.recording(steps, steps * typical, told)
 
 
 def play(model: Model, motion: Motion) -> Recording:
     """Run the position stage on every frame of a prescribed motion, with a progress bar."""
     data, recorder, spent = Data(model), Recorder(model, len(motion.time)), 0.0
+    frames = list(zip(*vars(motion).values(), strict=True))
     with output.status(PREPARING):
         Recorder(model, 1).keep(data)
-    with Progress(console=output) as progress:
-        for time, qpos, qvel in progress.track(list(zip(*vars(motion).values(), strict=True)), description="playing"):
-            data.time, data.qpos, data.qvel = time, qpos, qvel
-            begin = perf_counter()
-            recorder.keep(data)
-            spent += perf_counter() - begin
-    return recorder.recording(0, spent, {})
+    try:
+        with Progress(console=output) as progress:
+            for data.time, data.qpos, data.qvel in progress.track(frames, description="playing"):
+                begin = perf_counter()
+                recorder.keep(data)
+                spent += perf_counter() - begin
+    except Stopped:
+        if not recorder.rows:
+            raise
+    return recorder.recording(None, spent, {})

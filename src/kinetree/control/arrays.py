@@ -20,6 +20,7 @@ from ..kernel.scalars import Lane
 from ..kernel.stage import plain
 from ..layout import Layout, allocate
 from ..model import Model
+from ..occupancy import BUSY
 
 FIELDS = {
     name: Field(name, dims, REAL, unit, meaning)
@@ -110,7 +111,9 @@ def run(kernel: Any, model: Model, data: Data, arrays: Arrays) -> int:
     """Run a kernel of (m, d, a) on one world."""
     data._adopt(model)
     if JIT:
-        return entry(kernel, float_machine())(model.address, data.address, arrays.address)
+        while (status := entry(kernel, float_machine())(model.address, data.address, arrays.address)) == BUSY:
+            data._grow(status)  # which raises, as another thread is inside
+        return status
     record = arrays.record()
     status = plain(kernel)(model.record(), data.record(), record)
     arrays["unsettled"] = record.unsettled

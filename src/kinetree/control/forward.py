@@ -11,6 +11,7 @@ from ..bad_states import (
     BADQACC,
     BADQVEL,
     LACKS_ROOM,
+    PAUSED,
     any_new_warning,
     begin_pass,
     lacked_room,
@@ -25,6 +26,7 @@ from ..dynamics.waking import count_awake, wake_tree
 from ..integrator.advance import advance_inputs, advance_state
 from ..integrator.coupling import armature_couples, damping_couples
 from ..kernel import kernel
+from ..kernel.guard import STEPS, time_is_up
 from ..kernel.ops import any_
 from ..math.sparse_lu import diagonal
 from ..types import EnableBit, SensorType
@@ -223,13 +225,17 @@ def run_steps(m, d, a):
     """Up to a.steps steps; 0 if nothing happened, the obstacle if nothing was done.
 
     d.steps_left says how many steps are missing, negative after a bad forward pass. a.unchecked: the first acceleration may
-    be bad, as it is that of a state just reset.
+    be bad, as it is that of a state just reset. After a pause, which d.steps_left shows, warnings before it count as new.
     """
     if obstacle(m, a) != 0:
         return obstacle(m, a)
-    remember_warnings(d)
+    if d.steps_left[0] != a.steps:
+        remember_warnings(d)
     d.steps_left[0] = 0
     for k in range(a.steps):
+        if k > 0 and time_is_up(d, STEPS):
+            d.steps_left[0] = a.steps - k
+            return PAUSED
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = a.steps - k
             return 1

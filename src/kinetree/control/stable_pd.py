@@ -43,7 +43,7 @@ class StablePD:
     torque_limit: as gains; None is no limit. The limit is part of the solve, so torque and acceleration fit together.
 
     Gains, limits, target, h, mode and solver are assigned as attributes; `target` is what the methods take by default.
-    A controller is used by one thread at a time.
+    A controller, like a Data, is used by one thread at a time.
     """
 
     __slots__ = ("_arrays", "_h", "_mode", "_model", "_quats", "_requested", "_state", "_target", "_work")
@@ -246,9 +246,10 @@ class StablePD:
             if status == obstacle:
                 remove()
                 status = run(kernel, self._model, data, self._arrays)
-        while status == stepping.LACKS_ROOM:
-            left = stepping._make_room(self._model, data)
-            if left < self._arrays["steps"]:
+        while status in (stepping.LACKS_ROOM, stepping.PAUSED):
+            steps = self._arrays["steps"]
+            left = stepping.left_to_do(self._model, data, steps, status)
+            if left < steps:
                 self._arrays["steps"], self._arrays["unchecked"] = left, 0
             status = run(kernel, self._model, data, self._arrays)
         return status

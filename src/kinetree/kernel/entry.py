@@ -6,17 +6,22 @@ fetched from the cache) when it is made, and so are the stages that it calls, bu
 
 import functools
 import gc
+import threading
 
 from llvmlite import ir
 from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..occupancy import BUSY, CALLED, ERROR, INSIDE, MAIN, OWNER, SINCE
 from .cache import reach, stamp
+from .decorator import BOUNDS
 from .decorator import kernel as mark_kernel
+from .guard import TAKEN, enter, leave
 from .machine import lane_view
 from .progress import announce
 from .store import EntryCache
+from .undisturbed import undisturbed
 
 
 def _caster(handle):
@@ -34,9 +39,19 @@ def _caster(handle):
     return cast
 
 
+WORDS = (OWNER, INSIDE, SINCE, CALLED, ERROR, MAIN, BUSY)  # numbers that are in the code
 _DISPATCHERS = {}  # entry point -> dispatcher, which owns the code
 
 ENTRY = """def {name}({names}):
+    found = enter(as_d(d))
+    if found == TAKEN:
+        return BUSY
+    result = kernel({handles})
+    leave(as_d(d), found)
+    return result
+"""
+WITHOUT_RESULT = ENTRY.replace("result = ", "").replace("return result", "return 0")
+UNGUARDED = """def {name}({names}):
     return kernel({handles})
 """
 STAGE = """def {name}(m, d):
@@ -61,13 +76,26 @@ def note_run(d, index):
     return d.overflow[0]
 
 
-@functools.cache
-def compiled(kernel, machine, *arguments, result="void", number=None):
+def compiled(kernel, machine, *arguments, result="void", number=None, guarded=True):
     """`run(model address, data address, ...)` for a machine. Stages that it calls are compiled too, or when they are called.
 
-    arguments: handle types of further arguments, as `function.py` makes them, or int64. result: what the kernel returns.
-    number: of a stage, whose runs are counted.
+    arguments: handle types of further arguments, as `function.py` makes them, or int64. result: what the kernel returns; the
+    entry returns BUSY instead if another thread is inside the data, else 0 where the kernel returns nothing.
+    number: of a stage, whose runs are counted. Its entry is called by others, and so are those that are not guarded.
     """
+
+    def work():
+        with _ONE_AT_A_TIME:
+            return _compiled(kernel, machine, *arguments, result=result, number=number, guarded=guarded)
+
+    return undisturbed(work)
+
+
+_ONE_AT_A_TIME = threading.RLock()  # threads that need the same code wait for it instead of making it twice
+
+
+@functools.cache
+def _compiled(kernel, machine, *arguments, result, number, guarded):
     for stage in reach(kernel)[1]:
         stage.expect_on(machine)
     handles = [machine.model_type, machine.data_type, *arguments]
@@ -75,16 +103,22 @@ def compiled(kernel, machine, *arguments, result="void", number=None):
     scope = {
         "kernel": kernel,
         "note_run": note_run,
+        **{"enter": enter, "leave": leave, "TAKEN": TAKEN, "BUSY": BUSY},
         **{f"as_{n}": _caster(t) for n, t in zip(names, handles, strict=True)},
     }
-    text, lanes = ENTRY if number is None else STAGE, machine.width is not None and machine.width > 1
+    lanes = machine.width is not None and machine.width > 1
+    text = STAGE if number is not None else ENTRY if result != "void" else WITHOUT_RESULT
+    if number is None and (not guarded or BOUNDS):  # an index out of bounds raises, and would leave the data taken
+        text = UNGUARDED
+    elif result == "void":
+        result = "int64"
     if kernel.scalar_only and lanes:
         if arguments or number is None:
             raise TypeError(f"{kernel.__name__} branches on values and is no stage: it cannot run on lanes")
         view = lane_view(machine.dtype.name, machine.width)
         scope["as_view"] = _caster(view.data_type)
         text, handles = LANE_BY_LANE, [*handles, view.data_type]
-    mark = stamp(kernel, number, *handles)
+    mark = stamp(kernel, (number, text, WORDS), *handles)
     # Cached code is found by its symbol: without the mark, two machines loaded from the cache would share a name.
     name = f"{kernel.py_func.__name__}_{mark[:16]}"
     casts = ", ".join(f"as_{n}({n})" for n in names)
@@ -108,7 +142,7 @@ def compiled(kernel, machine, *arguments, result="void", number=None):
 
 
 def c_address(run):
-    """The address of an entry as void(int64, int64). An exception inside it is printed, not raised: use status words."""
+    """The address of an entry as int64(int64, int64). An exception inside it is printed, not raised: use status words."""
     result = next(iter(_DISPATCHERS[run].overloads.values()))
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 

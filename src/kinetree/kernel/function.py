@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..data import PENDING
 from ..fields import REAL, Field
 from ..layout import Layout, checked
+from ..occupancy import ERROR
 from .decorator import JIT, kernel
 from .entry import compiled
 from .machine import float_machine, handle_type
@@ -48,10 +48,12 @@ class Function:
         for key, value in constants.items():
             words[self.layout.word[key]] = value
         if self._run is None:
-            self._run = compiled(self.kernel, float_machine(), handle_type(self.layout))
-        self._run(model.address, 0 if data is None else data.address, words.ctypes.data)
-        if data is not None and data.address in PENDING:
-            data._grow()  # which raises it
+            self._run = compiled(self.kernel, float_machine(), handle_type(self.layout), guarded=self.reads_data)
+        address = 0 if data is None else data.address
+        while (status := self._run(model.address, address, words.ctypes.data)) and self.reads_data:
+            data._grow(status)
+        if self.reads_data and data._guard[ERROR]:
+            data._grow()  # which raises what went wrong in a stage that was called
         return SimpleNamespace(**arrays)
 
 

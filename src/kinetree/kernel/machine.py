@@ -16,6 +16,7 @@ from . import lowering  # noqa: F401  registers the functions of the language
 from .handle import FieldType, HandleType
 from .scalars import Lane
 
+MACHINES = {}  # by the address of their table of stages
 CONSTANT_TYPES = {"int64": types.int64, "float64": types.float64}
 
 
@@ -37,6 +38,7 @@ class Machine:
         self.name, self.model_type, self.data_type = name, model_type, data_type
         self.width, self.dtype = width, np.dtype(dtype)
         self.stages = np.zeros_like(data_module.FLOAT_STAGES) if stages is None else stages
+        MACHINES[self.stages.ctypes.data] = self
 
     def __repr__(self):
         return f"<machine {self.name}>"

@@ -12,18 +12,16 @@ from types import SimpleNamespace
 
 from llvmlite import ir
 from numba.core import types
-from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 
-from ..data import FLOAT_STAGES, LAYOUT, PENDING, Data
+from ..data import FLOAT_STAGES, LAYOUT, Data
 from ..model import Model
-from .decorator import JIT, kernel
+from ..occupancy import CALLED, TAKE
+from .decorator import BOUNDS, JIT, kernel
 from .entry import c_address, compiled, note_run
-from .machine import float_machine
+from .guard import COMPILE, answer_with, bring_in, emit_stage_call, take, teach, through_table
+from .machine import MACHINES, float_machine
 
-I64 = ir.IntType(64)
 STAGES = []  # in the order of the table
-ADDRESS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
-_FIRST_CALLS = []  # keeps the functions alive whose addresses stand in tables
 
 
 def stage(function=None, *, scalar=False, rare=False, part_of=None):
@@ -36,7 +34,7 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None):
     if function is None:
         return lambda f: stage(f, scalar=scalar, rare=rare, part_of=part_of)
     inner = kernel(function, scalar=scalar)
-    run = None
+    run, index = None, len(STAGES)
 
     def call(model, data):
         nonlocal run
@@ -46,8 +44,8 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None):
         except AttributeError:  # a record, or a wrong argument
             ready = False
         if ready:
-            while run(m[1], d[1]):  # there was no room for all contacts or constraints
-                data._grow()
+            while status := run(m[1], d[1], index):  # there was no room for all contacts or constraints
+                data._grow(status)
             return None
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             plain(inner)(model, data)
@@ -63,13 +61,14 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None):
                 call(model.record(), data.record())
             return None
         if run is None:
-            run = call.compile_for(float_machine())
+            call.compile_for(float_machine())
+            run = runner(call, float_machine())
         return call(model, data)
 
     functools.update_wrapper(call, function)
     del call.__wrapped__  # its signature is (model, data)
     call.kernel, call.part_of = inner, part_of
-    call.stage_index = len(STAGES)
+    call.stage_index = index
     call.compile_for = functools.partial(_compile_for, call)
     call.expect_on = functools.partial(_expect_on if rare else _compile_for, call)
     if call.stage_index >= FLOAT_STAGES.size:
@@ -85,47 +84,55 @@ def _register(call):
 
     def define(context, m, d):
         def generate(context, builder, sig, args):
-            word = builder.gep(args[1], [ir.Constant(I64, d.fields["stages"][1])])
-            table = builder.inttoptr(builder.load(word), I64.as_pointer())
-            address = builder.load(builder.gep(table, [ir.Constant(I64, call.stage_index)]))
-            function = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [I64, I64]).as_pointer())
-            builder.call(function, [builder.ptrtoint(x, I64) for x in args])
+            emit_stage_call(builder, d, *args, ir.Constant(ir.IntType(64), call.stage_index))
             return context.get_dummy_value()
 
         return types.void(m, d), generate
 
-    template = make_intrinsic_template(call, define, call.__name__, kwargs={})
-    infer(template)
-    infer_global(call, types.Function(template))
+    teach(call, define)
 
 
 def _compile_for(call, machine):
-    """Machine code of a stage, entered in the machine's table; returns `run(model address, data address)`."""
+    """Machine code of a stage, entered in the machine's table; returns `run(model address, data address)`, not guarded."""
     run = compiled(call.kernel, machine, number=call.stage_index, result="int64")
     machine.stages[call.stage_index] = c_address(run)
     return run
 
 
+def runner(call, machine):
+    """`run(model address, data address, number of the stage)`: what Python calls; BUSY if another thread is inside."""
+    if BOUNDS:  # straight, or what is raised would not get through the table
+        direct = call.compile_for(machine)
+        return lambda model, data, index: direct(model, data)
+    return compiled(through_table, machine, types.int64, result="int64")
+
+
 def _expect_on(call, machine):
-    """Enter a function in the machine's table that compiles the stage when it is called, unless it is compiled already."""
+    """Have the stage compiled when it is called, unless it is compiled already."""
     if machine.stages[call.stage_index] == 0:
-
-        def first_call(model, data):
-            try:
-                call.compile_for(machine)
-                ADDRESS(int(machine.stages[call.stage_index]))(model, data)
-            except BaseException as error:  # an interrupt too: compiled code cannot raise, but it can come to an end
-                PENDING[data] = error
-                _ask_for_room(data)
-
-        _FIRST_CALLS.append(ADDRESS(first_call))
-        machine.stages[call.stage_index] = ctypes.cast(_FIRST_CALLS[-1], ctypes.c_void_p).value
+        machine.stages[call.stage_index] = c_address(compiled(bring_in, machine, result="int64", guarded=False))
 
 
-def _ask_for_room(data):
-    """Raise the flag on which drivers leave compiled code; data: address of a table of words."""
-    words = ctypes.cast(data, ctypes.POINTER(ctypes.c_int64))
-    ctypes.cast(words[LAYOUT.word["overflow"]], ctypes.POINTER(ctypes.c_int32))[0] = 1
+def compile_called(address):
+    """Compile the stage that compiled code is about to call on the data at an address."""
+    words = ctypes.cast(address, ctypes.POINTER(ctypes.c_int64))
+    guard = ctypes.cast(words[LAYOUT.word["guard"]], ctypes.POINTER(ctypes.c_int64))
+    STAGES[guard[CALLED]].compile_for(MACHINES[words[LAYOUT.word["stages"]]])
+
+
+@functools.cache
+def _taker():
+    return compiled(take, float_machine(), result="int64", guarded=False)
+
+
+def take_for_python(address):
+    """Take the data at an address for this thread; BUSY if another has it."""
+    return _taker()(0, address)
+
+
+if JIT:
+    answer_with(COMPILE, compile_called)
+    TAKE.append(take_for_python)
 
 
 def refuse_part(call):

@@ -6,6 +6,7 @@ constraints is solved for itself, and in it each world stops by itself. Reads an
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST
 from ..kernel import kernel, stage
+from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from .cost import update_group
@@ -79,7 +80,7 @@ def solve_group(m, d, g):
     precondition(m, d, g)
     active = not_(promised(d, g, scale) < tolerance)
     turn(d, g, zero(scale))
-    while k < m.opt_iterations and any_(active):
+    while k < m.opt_iterations and any_(active) and not (k % 4 == 3 and interrupted(d)):
         prepare_step(m, d, g)
         length, improvement, slope = search(m, d, g, tolerance * m.opt_ls_tolerance / scale, active)
         active = active & (length != 0.0)

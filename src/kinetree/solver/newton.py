@@ -8,6 +8,7 @@ from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END
 from ..constraint.rows import is_sparse
 from ..dynamics.sleep_state import SLEEP
 from ..kernel import kernel, stage
+from ..kernel.guard import interrupted
 from ..kernel.ops import any_, not_, where
 from ..types import Cone
 from .cost import update_group
@@ -75,7 +76,7 @@ def iterate(m, d, g, norm, scale):
     cones, tolerance, k = m.opt_cone == ELLIPTIC, m.opt_tolerance, 0
     newton_direction(m, d)
     active = not_((norm < tolerance) & (promised(d, g, scale) < tolerance))
-    while k < m.opt_iterations and any_(active):
+    while k < m.opt_iterations and any_(active) and not (k > 0 and interrupted(d)):
         turn_back(d, g)
         prepare_step(m, d, g)
         length, improvement, slope = search(m, d, g, tolerance * m.opt_ls_tolerance / scale, active)

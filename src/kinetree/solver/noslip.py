@@ -7,6 +7,7 @@ Reads: efc_force and what `dual.py` reads. Writes: efc_force, and again what the
 
 from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel, stage
+from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, Solver
@@ -121,7 +122,7 @@ def stiffen(m, d, g):
     """Sweep over the friction of a group until it holds; how often."""
     soft, scale, k = softness(d, g), scaling(m, d, g), 0
     active = soft == soft
-    while k < m.opt_noslip_iterations and any_(active):
+    while k < m.opt_noslip_iterations and any_(active) and not (k % 4 == 3 and interrupted(d)):
         improvement = soft if k == 0 else zero(soft)
         for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
             improvement += stiffen_run(d, d.row_run[s, FIRST], d.row_run[s, END], active)

@@ -10,6 +10,7 @@ Reads: the rows, efc_b, qacc_warmstart and what `dual.py` reads. Writes: efc_for
 from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..constraint.rows import is_sparse
 from ..kernel import kernel, stage
+from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, DisableBit
@@ -239,7 +240,7 @@ def solve_group(m, d, g):
     high, low = FIRST_NUMBER
     age = zero(d.time[0])  # sweeps since the momentum was lost
     active = age == 0.0
-    while k < m.opt_iterations and any_(active):
+    while k < m.opt_iterations and any_(active) and not (k % 4 == 3 and interrupted(d)):
         extrapolate(d, g, where(active & (age > 1.0), (age - 1.0) / (age + 2.0), 0.0))
         high, low = shuffle(d.efc_block, blocks, high, low)
         improvement = scale * sweep(d, blocks, active)

@@ -1,0 +1,106 @@
+"""Who is inside a Data: one thread at a time, or there would be numbers of two steps in one, and memory that is gone.
+
+Each Data has a few words of its own, its guard. Compiled code takes it on the way in and gives it back on the way out
+(`kernel/guard.py`); so do the functions here that read or write all of a Data from Python. A second thread gets an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .errors import BusyError
+
+# Words of a guard: the thread that has the Data, or 0; whether it is in compiled code; when that last looked at signals;
+# the number of the stage called last; what Python raised in compiled code, as type, value and traceback; whether Python is
+# changing it.
+OWNER, INSIDE, SINCE, CALLED, ERROR = range(5)
+CHANGING = ERROR + 3
+GUARD = CHANGING + 1
+# Words of the process: its main thread, and two functions of Python.
+MAIN = 0
+PROCESS = np.zeros(MAIN + 3, np.int64)
+
+BUSY = -100
+"""What an entry returns if it was refused the Data."""
+
+# Takes a Data at an address for this thread: compiled, as threads in compiled code do not wait for Python's lock. Set by
+# `kernel`; without it nothing is compiled, and there is nobody to keep out.
+TAKE: list[Callable[[int], int]] = []
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def new_guard() -> np.ndarray:
+    """The guard of a Data that nobody is in."""
+    return np.zeros(GUARD, np.int64)
+
+
+def exclusive(method: Method) -> Method:
+    """Decorator: a method of a Data that changes memory under compiled code, and so must have the Data for itself.
+
+    What a handler of a signal breaks off is done again, and to its end: a Data must not be left half changed.
+    """
+    return _taking(method, reads=False)
+
+
+def reading(method: Method) -> Method:
+    """Decorator: a method that reads all of a Data. A handler of a signal may call it while its own thread is inside."""
+    return _taking(method, reads=True)
+
+
+def _taking(method: Any, reads: bool) -> Any:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any) -> Any:
+        guard, me = self._guard, threading.get_ident()
+        outer = guard[OWNER] == me
+        if outer and not reads and (guard[INSIDE] or guard[CHANGING]):
+            refuse(guard)
+        try:  # the end of this must not call anything, or a signal could come between it and the release
+            while not outer and TAKE and TAKE[0](self.address) == BUSY:
+                refuse(guard)
+            if reads:
+                return method(self, *args)
+            guard[CHANGING] = 1  # handlers of signals may run stages in between, but not change memory once more
+            try:
+                return method(self, *args)
+            except BaseException:
+                method(self, *args)
+                raise
+        finally:
+            if not outer and guard[OWNER] == me:
+                guard[CHANGING] = 0
+                guard[OWNER] = 0
+
+    return call
+
+
+def refuse(guard: np.ndarray) -> None:
+    """Raise, as the Data is in use. Returns, having freed it, if its thread is none of this process, as after a fork."""
+    owner = int(guard[OWNER])
+    if owner == threading.get_ident():
+        raise BusyError(
+            "this Data is in the middle of a step: the handler of a signal, which may run there, cannot change it. "
+            "Let the handler note that it was called, and act on that after the step"
+        )
+    if owner and owner not in sys._current_frames():
+        guard[[OWNER, INSIDE, CHANGING]] = 0
+        return
+    name = next((t.name for t in threading.enumerate() if t.ident == owner), "")
+    raise BusyError(
+        f"this Data is in use by another thread{f', {name}' * bool(name)}: give each thread its own kt.Data(model)"
+    )
+
+
+def raise_kept(guard: np.ndarray) -> None:
+    """Raise what Python raised where compiled code cannot: an error of the compiler, or what a handler of a signal raised."""
+    if guard[ERROR]:
+        kept = [ctypes.c_void_p(int(word) or None) for word in guard[ERROR:CHANGING]]
+        guard[ERROR:CHANGING] = 0
+        ctypes.pythonapi.PyErr_Restore(*kept)  # which makes this call raise it

@@ -1,0 +1,88 @@
+"""`kinetree run` told to stop: it saves what it has, says so, and its exit status names the signal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.cli.simulate import start
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
+WAIT = 120.0  # s for a process to come to its end
+
+
+def started(folder, *arguments, **environment):
+    """A run that takes an hour of simulated time."""
+    command = [sys.executable, "-m", "kinetree", "run", "humanoid", "--seconds", "3600", "--out", str(folder)]
+    return subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def stopped(folder, number, *arguments, sign="simulating"):
+    """Exit status and complaints of a run that was stopped on its way: where its progress bar, made for terminals, shows."""
+    child, shown = started(folder, *arguments, FORCE_COLOR="1"), ""
+    while sign not in shown:
+        shown += child.stdout.read(1) or pytest.fail(f"ended early: {child.stderr.read()}")
+    time.sleep(0.3)
+    child.send_signal(number)
+    _, complaints = child.communicate(timeout=WAIT)
+    return child.returncode, " ".join(complaints.split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_saves_what_it_has(tmp_path, number):
+    status, complaints = stopped(tmp_path / "out", number)
+    assert status == 128 + number
+    trajectory = kt.load_trajectory(tmp_path / "out" / "trajectory.npz")
+    assert f"stopped by {number.name} at {trajectory.time[-1]:g} s" in complaints
+    assert (tmp_path / "out" / "plot.png").exists()
+
+    model = kt.load("humanoid")
+    data = start(model, None, 0)
+    for time_, qpos, qvel in zip(trajectory.time, trajectory.qpos, trajectory.qvel, strict=True):
+        kt.step(model, data, round((time_ - data.time) / model.opt.timestep))
+        assert data.time == time_  # the last one too: it is that of a whole step
+        np.testing.assert_array_equal(data.qpos, qpos)
+        np.testing.assert_array_equal(data.qvel, qvel)
+    assert len(trajectory) > 1
+
+
+def test_a_prescribed_motion_saves_what_it_has(tmp_path):
+    status, _ = stopped(tmp_path / "out", signal.SIGTERM, "--kinematic", sign="playing")
+    assert status == 128 + signal.SIGTERM
+    assert 0 < len(kt.load_trajectory(tmp_path / "out" / "trajectory.npz")) < 3600 * 100
+
+
+def test_a_run_stops_while_it_compiles(tmp_path):
+    """With an empty cache there is nothing to save yet."""
+    child = started(tmp_path / "out", KINETREE_CACHE=str(tmp_path / "cache"), KINETREE_QUIET="0")
+    assert "compiling for first use" in child.stderr.readline()
+    child.send_signal(signal.SIGINT)
+    _, complaints = child.communicate(timeout=WAIT)
+    assert child.returncode == 128 + signal.SIGINT
+    assert "stopped by SIGINT before there was anything to save" in complaints
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_nohup_is_respected(tmp_path):
+    """A signal that is ignored from the start stays so."""
+    command = [sys.executable, "-m", "kinetree", "run", "cartpole", "--seconds", "30", "--out", str(tmp_path / "out")]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )  # fmt: skip
+    while child.poll() is None:
+        child.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+    _, complaints = child.communicate()
+    assert (child.returncode, complaints) == (0, "")
+    assert kt.load_trajectory(tmp_path / "out" / "trajectory.npz").duration == pytest.approx(30.0)

@@ -1,0 +1,255 @@
+"""Threads: one Data is for one of them at a time; worlds of their own give what they give one after another."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.batch.lanes import LaneData
+from kinetree.kernel import JIT, stage
+from kinetree.occupancy import OWNER
+
+pytestmark = pytest.mark.skipif(not JIT, reason="Python's lock keeps threads apart where nothing is compiled")
+
+
+@contextmanager
+def occupied(model, data):
+    """A thread is inside the data, for a second or as long as it takes."""
+    data.reset()
+    stop = []
+
+    def work():
+        while not stop:
+            kt.step(model, data, 5_000)
+
+    thread = threading.Thread(target=work, name="the stepping thread")
+    thread.start()
+    while data.time == 0.0:
+        time.sleep(1e-3)
+    try:
+        yield
+    finally:
+        stop.append(True)
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def world():
+    model = kt.load("humanoid")
+    data = kt.Data(model)
+    kt.step(model, data, 2)
+    return model, data, kt.StablePD(model, 50.0, 5.0), data.get_state()
+
+
+DEEDS = {
+    "step": lambda m, d, pd, state: kt.step(m, d),
+    "forward": lambda m, d, pd, state: kt.forward(m, d),
+    "a stage": lambda m, d, pd, state: kt.kinematics(m, d),
+    "inverse": lambda m, d, pd, state: kt.inverse(m, d),
+    "a function": lambda m, d, pd, state: kt.jac_body(m, d, body=1),
+    "stable PD": lambda m, d, pd, state: pd.step(d),
+    "reset": lambda m, d, pd, state: d.reset(),
+    "reset_keyframe": lambda m, d, pd, state: d.reset_keyframe(0),
+    "get_state": lambda m, d, pd, state: d.get_state(),
+    "set_state": lambda m, d, pd, state: d.set_state(state),
+    "copy": lambda m, d, pd, state: d.copy(),
+    "pickle": lambda m, d, pd, state: pickle.dumps(d),
+    "growing": lambda m, d, pd, state: d._make_room(d._capacity),
+}
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_a_second_thread_is_told_so(world, deed):
+    model, data, controller, state = world
+    refused = 0
+    with occupied(model, data):
+        for _ in range(50):  # now and then the other is between two calls
+            try:
+                DEEDS[deed](*world)
+            except kt.BusyError as error:
+                assert "in use by another thread, the stepping thread: give each thread its own kt.Data" in str(error)
+                refused += 1
+    assert refused > 25
+    data.reset()
+    twin = kt.Data(model)
+    kt.step(model, twin, 5)
+    kt.step(model, data, 5)
+    np.testing.assert_array_equal(data.get_state(), twin.get_state())
+
+
+def test_many_threads_in_one_data_leave_it_sound():
+    """Whoever is inside, contacts come and go and memory grows: refused or done, and nothing else."""
+    model = kt.load("humanoid")
+    data, wrong, end = kt.Data(model), [], time.monotonic() + 1.0
+
+    def work(deed):
+        while time.monotonic() < end:
+            try:
+                deed(model, data, controller, state)
+            except kt.BusyError:
+                pass
+            except BaseException as error:
+                wrong.append(error)
+
+    controller, state = kt.StablePD(model, 50.0, 5.0), data.get_state()
+    larger = {name: 3 * n for name, n in data._capacity.items()}
+    deeds = [lambda m, d, pd, state: kt.step(m, d, 30), DEEDS["step"], DEEDS["copy"], DEEDS["reset"]]
+    deeds += [lambda m, d, pd, state: d._make_room(larger), DEEDS["pickle"]]
+    threads = [threading.Thread(target=work, args=(deed,)) for deed in deeds]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong
+    assert data._guard[OWNER] == 0
+    data.reset()
+    kt.step(model, data, 100)
+    assert np.isfinite(data.qpos).all()
+
+
+def test_the_same_thread_may_come_back_in_callbacks():
+    model = kt.load("humanoid")
+    data, times = kt.Data(model), []
+
+    def control(model, data):
+        kt.jac_body(model, data, body=2)
+        kt.subtree_vel(model, data)
+        times.append(data.copy().time)
+
+    model.callbacks.control = control
+    kt.step(model, data, 3)
+    assert times == pytest.approx([0.0, model.opt.timestep, 2 * model.opt.timestep])
+
+
+def test_what_is_raised_sets_it_free():
+    """Errors of callbacks and of arguments; another thread then has its turn."""
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+
+    def control(model, data):
+        raise OSError
+
+    model.callbacks.control = control
+    with pytest.raises(OSError):
+        kt.step(model, data)
+    model.callbacks.clear()
+    with pytest.raises(ValueError):
+        data.set_state(np.zeros(1))
+    thread = threading.Thread(target=kt.step, args=(model, data, 3))
+    thread.start()
+    thread.join()
+    assert data.time == pytest.approx(3 * model.opt.timestep) and data._guard[OWNER] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_process_has_no_other_threads(world):
+    model, data, _, _ = world
+    with occupied(model, data):
+        while data._guard[OWNER] == 0:
+            pass
+        child = os.fork()
+        if child == 0:
+            try:
+                data.reset()
+                kt.step(model, data, 3)
+                os._exit(0)
+            except BaseException:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+    assert status == 0
+
+
+def test_lanes_are_for_one_thread_too():
+    lanes = LaneData(kt.load("cartpole"))
+    lanes.run(kt.kinematics)
+    lanes._guard[OWNER] = threading.main_thread().ident
+    wrong = []
+
+    def work():
+        try:
+            lanes.run(kt.kinematics)
+        except kt.BusyError as error:
+            wrong.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(wrong) == 1
+
+
+FIRST_CALLS = """
+    import threading, numpy as np, kinetree as kt
+    model = kt.load("humanoid")
+    model.opt.noslip_iterations = 2
+
+    def world(seed):
+        data = kt.Data(model)
+        data.qvel[:] = 0.1 * np.random.default_rng(seed).normal(size=model.nv)
+        data.qpos[2] -= 0.05 * seed
+        return data
+
+    def run(data):
+        start.wait()
+        kt.step(model, data, 200)
+        kt.StablePD(model, 50.0, 5.0).step(data, nstep=20)
+
+    worlds, start = [world(seed) for seed in range(6)], threading.Barrier(6)
+    threads = [threading.Thread(target=run, args=(data,)) for data in worlds]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    start = threading.Barrier(1)
+    for seed, data in enumerate(worlds):
+        twin = world(seed)
+        run(twin)
+        for name in ("qpos", "qvel", "efc_force", "sensordata", "solver_niter"):
+            one, other = getattr(data, name), getattr(twin, name)
+            assert one.tobytes() == other.tobytes(), (seed, name, np.abs(one - other).max())
+    print("same")
+"""
+
+
+def test_worlds_side_by_side_from_the_first_call_on():
+    """In a fresh process, whose tables are still empty: the threads fill them while they run."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FIRST_CALLS)], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.strip() == "same", done.stderr
+
+
+@stage(rare=True)
+def needed_by_all(m, d):
+    """For the tests."""
+    d.time[0] += 1.0
+
+
+@stage
+def calls_it(m, d):
+    """For the tests."""
+    needed_by_all(m, d)
+
+
+def test_threads_that_need_the_same_code_compile_it_once():
+    model = kt.load("cartpole")
+    worlds, start = [kt.Data(model) for _ in range(4)], threading.Barrier(4)
+
+    def work(data):
+        start.wait()
+        for _ in range(100):
+            calls_it(model, data)
+
+    threads = [threading.Thread(target=work, args=(data,)) for data in worlds]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert [data.time for data in worlds] == [100.0] * 4
