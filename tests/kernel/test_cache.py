@@ -117,6 +117,12 @@ def test_stamp_covers_callees_and_handles():
     assert stamp(outer, None, Handle()) != stamp(inner, None, Handle())
 
 
+def test_stamp_covers_rounding(monkeypatch):
+    before = stamp(outer, None, Handle())
+    monkeypatch.setattr(outer, "unfused", True)
+    assert stamp(outer, None, Handle()) != before
+
+
 def test_folder_falls_back_when_it_cannot_be_written(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("")

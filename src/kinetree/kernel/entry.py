@@ -10,12 +10,18 @@ import gc
 from llvmlite import ir
 from numba import njit
 from numba.core import types
+from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
-from .cache import is_cached, reach, stamp
+from .cache import is_cached, reach, stamp, unfused
 from .decorator import kernel as mark_kernel
 from .machine import lane_view
 from .progress import announce
+
+try:
+    from .rounding import RoundingCompiler
+except ImportError:  # Numba's internals moved: last digits may differ from MuJoCo's
+    RoundingCompiler = Compiler
 
 
 def _caster(handle):
@@ -99,7 +105,8 @@ def compiled(kernel, machine, *arguments, result="void", number=None):
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the compile time
     try:
-        dispatcher = njit(signature, cache=True, nogil=True, error_model="numpy")(run)
+        pipeline = RoundingCompiler if unfused(kernel) else Compiler
+        dispatcher = njit(signature, cache=True, nogil=True, error_model="numpy", pipeline_class=pipeline)(run)
     finally:
         if collecting:
             gc.enable()

@@ -26,15 +26,17 @@ ADDRESS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
 _FIRST_CALLS = []  # keeps the functions alive whose addresses stand in tables
 
 
-def stage(function=None, *, scalar=False, rare=False):
+def stage(function=None, *, scalar=False, rare=False, unfused=False):
     """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels.
 
     rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
     while the state moves on: what goes wrong in the compiler is noticed after the calling stage has ended.
+    unfused: its products are rounded before they are added, also in the kernels that it calls; see `rounding.py`.
     """
     if function is None:
-        return lambda f: stage(f, scalar=scalar, rare=rare)
+        return lambda f: stage(f, scalar=scalar, rare=rare, unfused=unfused)
     inner = kernel(function, scalar=scalar)
+    inner.unfused = unfused
     run = None
 
     def call(model, data):
