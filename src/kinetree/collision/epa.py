@@ -201,7 +201,8 @@ def start_hull(m, d, n):
         open_face(d, k)
     if n == 2:
         return pierces(d) and (holds_origin(d, n, zero(middle[0])) or not are_solids(d)), middle
-    return holds_origin(d, form, zero(middle[0]) if n == 4 else 1.0 * m.opt_ccd_tolerance), middle
+    strict = n == 4 or are_solids(d)  # what begins without being convex would never become so, and end at any depth
+    return holds_origin(d, form, zero(middle[0]) if strict else 1.0 * m.opt_ccd_tolerance), middle
 
 
 @kernel(scalar=True)
