@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+
 import mujoco
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from tests.collision.scenes import both, detect, prism, random_pose, rows, two_g
 
 NAMES = [f"{a.name.lower()} {b.name.lower()}" for (a, b), row in PAIRS.items() if row is convex]
 EXACT = {"sphere mesh", "capsule mesh", "box mesh", "mesh mesh"}
+DIGITS = 1e-13  # m: all but the last
 SAME = 1e-5  # m: curved surfaces are found to opt.ccd_tolerance, and their nearest points less well
 SHARE = {True: 1.0, False: 0.95}  # of poses with MuJoCo's set of contacts, for pairs that are exact or not
 POSES = 150
@@ -127,11 +130,11 @@ def is_settled(rng, mj, theirs, other):
 @pytest.mark.parametrize("mesh", [prism(8), vertices(20)], ids=["prism", "stone"])
 @pytest.mark.parametrize("pair", ["cylinder box", "cylinder mesh", "capsule mesh", "box mesh", "mesh mesh"])
 def test_order_is_mujocos_where_that_is_settled(pair, mesh):
-    """Lines and faces nearly parallel to faces, or in any pose; some faces of a cylinder's cap have the same area."""
+    """Lines and faces nearly parallel to faces, or in any pose, to the last contact."""
     mj = two_geoms(*pair.split(), mesh=mesh)
     theirs, model, ours = both(mj)
     other, rng = mujoco.MjData(mj), np.random.default_rng(12)
-    lines = faces = same = 0
+    lines = faces = 0
     for k in range(120):
         first, second = random_quaternion(rng), random_quaternion(rng)
         if k % 4:
@@ -141,10 +144,47 @@ def test_order_is_mujocos_where_that_is_settled(pair, mesh):
         if theirs.ncon and is_settled(rng, mj, theirs, other):
             got, wanted = np.column_stack((ours.contact_dist, ours.contact_pos)), contacts_of(theirs)
             equal = got.shape == wanted.shape and np.abs(got - wanted).max() < SAME
-            assert equal or theirs.ncon > 3, f"{pair}: {got} against MuJoCo's {wanted} in {theirs.qpos.tolist()}"
+            assert equal, f"{pair}: {got} against MuJoCo's {wanted} in {theirs.qpos.tolist()}"
             lines, faces = lines + (theirs.ncon == 2), faces + (theirs.ncon > 3)
-            same += theirs.ncon > 3 and equal
-    assert lines > 5 and same >= 0.9 * faces, f"{pair}: {lines} lines, {same} of {faces} faces"
+    assert lines > 5 and (faces > 5 or mesh != prism(8) or pair == "capsule mesh"), (
+        f"{pair}: {lines} lines, {faces} faces"
+    )
+
+
+def lying_square(rng, mj, theirs):
+    """Axes along axes, places in whole tenths of millimetres: everything that could be a tie is one."""
+    axis, turn = rng.integers(3), square_quaternion(rng)
+    aside = np.where(np.arange(3) == axis, 0.0, rng.choice([0.0, 0.0, 0.01, 0.03, -0.02], 3))
+    way = rng.choice([-1.0, 1.0]) * np.eye(3)[axis]
+    for reach in np.arange(0.5, 0.0, -5e-4).round(4):
+        theirs.qpos[:] = np.concatenate(([0, 0, 0, 1, 0, 0, 0], reach * way + aside, turn))
+        mujoco.mj_kinematics(mj, theirs)
+        if mujoco.mj_geomDistance(mj, theirs, 0, 1, 1.0, None) < -1e-6:
+            break
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="elsewhere MuJoCo's compiler may fuse products and sums"
+)
+@pytest.mark.parametrize("kind", ["tilted", "square"])
+@pytest.mark.parametrize("pair", ["cylinder box", "cylinder cylinder", "cylinder mesh", "box mesh", "mesh mesh"])
+def test_same_digits_same_choice(pair, kind):
+    """Caps have many quadrilaterals of one size and squares many triangles at one depth: MuJoCo's, where digits choose too."""
+    mj = two_geoms(*pair.split(), mesh=prism(8))
+    theirs, model, ours = both(mj)
+    rng, several = np.random.default_rng(21), 0
+    for _ in range(150):
+        if kind == "square":
+            lying_square(rng, mj, theirs)
+        else:
+            turn = square_quaternion(rng) + 1e-3 * rng.normal(size=4)
+            pushed_in(rng, mj, theirs, np.array([1.0, 0, 0, 0]), turn / np.linalg.norm(turn), rng.uniform(0, 3e-3))
+        detect(mj, theirs, model, ours)
+        got, wanted = np.column_stack((ours.contact_dist, ours.contact_pos)), contacts_of(theirs)
+        equal = got.shape == wanted.shape and np.abs(got - wanted).max(initial=0.0) < DIGITS
+        assert equal, f"{pair}: {got} against MuJoCo's {wanted} in {theirs.qpos.tolist()}"
+        several += theirs.ncon > 1
+    assert several > 50, f"{pair}: several contacts in {several} poses"
 
 
 @pytest.mark.parametrize("pair", ["ellipsoid ellipsoid", "cylinder box", "capsule mesh", "mesh mesh"])

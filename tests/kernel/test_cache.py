@@ -116,6 +116,12 @@ def test_stamp_covers_callees_and_handles():
     assert stamp(outer, None, Handle()) != stamp(inner, None, Handle())
 
 
+def test_stamp_covers_rounding(monkeypatch):
+    before = stamp(outer, None, Handle())
+    monkeypatch.setattr(outer, "unfused", True)
+    assert stamp(outer, None, Handle()) != before
+
+
 def test_first_use_says_so_once_and_only_then(tmp_path):
     code = """
         import kinetree as kt

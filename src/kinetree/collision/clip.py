@@ -8,11 +8,12 @@ Reference: Sutherland, Hodgman 1974, "Reentrant polygon clipping".
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
 from ..math.quaternion import MIN_VALUE
-from ..math.vec3 import add_scaled, cross, dot, scale, sub, unit
+from ..math.vec3 import add, add_scaled, cross, dot, scale, sub, unit
 from .contact import MAXHULL, fits
 from .features import (  # fmt: skip
     COUNT,
     DIM,
+    LEVEL,
     copy_face,
     edge_count,
     edge_direction,
@@ -28,9 +29,7 @@ from .gjk import note_near
 from .support import BOX, CAPSULE, KIND, MESH
 
 FACE, POLYGON, OTHER = 0, 3, 6  # columns of clip_corner
-LEVEL = 0.0888  # sine of the angle between an edge and a face that count as parallel: 5 degrees
 MOST = 4  # contacts
-CLEARLY = 1.0 + 1e-12  # times as large must a length or area be to be chosen: rounding is not to choose
 
 
 @kernel(scalar=True)
@@ -53,17 +52,16 @@ def append(d, n, column, p):
 def clip_by_side(d, k, sides, normal, column, n):
     """Keep what of a polygon is inside side k of the face, in the other list; returns its number of corners."""
     a, b, out = point(d, k, FACE), point(d, (k + 1) % sides, FACE), 0
-    inward = unit(cross(sub(b, a), normal))
-    limit, target = dot(inward, a), POLYGON + OTHER - column
+    inward = unit(cross(sub(b, a), sub(add(a, normal), a)))  # MuJoCo rounds the normal in this way
+    target = POLYGON + OTHER - column
     for i in range(n):
         p, q = point(d, i, column), point(d, (i + 1) % n, column)
-        inside_p, inside_q = dot(sub(p, a), inward) > -MIN_VALUE, dot(sub(q, a), inward) > -MIN_VALUE
-        if inside_p != inside_q:
-            along = dot(inward, sub(q, p))
-            if along != 0.0:
-                t = (limit - dot(inward, p)) / along
-                if t >= 0.0 and t <= 1.0:
-                    out = append(d, out, target, add_scaled(p, sub(q, p), t))
+        above_p, above_q = dot(sub(p, a), inward), dot(sub(q, a), inward)
+        inside_p, inside_q = above_p > -MIN_VALUE, above_q > -MIN_VALUE
+        if inside_p != inside_q and above_p != above_q:
+            t = above_p / (above_p - above_q)
+            if t >= 0.0 and t <= 1.0:
+                out = append(d, out, target, add_scaled(p, sub(q, p), t))
         if inside_q:
             out = append(d, out, target, q)
     return out
@@ -89,7 +87,10 @@ def area(d, column, a, b, c, e):
 
 @kernel(scalar=True)
 def largest_quadrilateral(d, column, n):
-    """Four corners of a polygon that span much of its area: each moves on in turn while the area grows."""
+    """Four corners of a polygon that span much of its area: each moves on in turn while the area grows.
+
+    Many are equally large on the cap of a cylinder; there the last digits choose, as in MuJoCo.
+    """
     a, b, c, e = 0, 1, 2, 3
     best = (0, 1, 2, 3)
     most = area(d, column, 0, 1, 2, 3)
@@ -98,7 +99,7 @@ def largest_quadrilateral(d, column, n):
         while stuck < 1:
             nb, nc, ne = (b + (turn == 0)) % n, (c + (turn == 1)) % n, (e + (turn == 2)) % n
             x = area(d, column, a, nb, nc, ne)
-            if x > CLEARLY * most:
+            if x > most:
                 most, b, c, e = x, nb, nc, ne
                 best = (a, b, c, e)
                 turn = 1 if turn == 2 else turn  # the last moves once, then the others as far as they can
@@ -123,7 +124,8 @@ def note_on_face(d, row, p, normal, direction, flipped):
     p is moved onto the face along its normal, and from there along `direction` back onto the plane of the polygon.
     """
     height = dot(sub(p, point(d, 0, FACE)), normal)
-    foot, dist = add_scaled(p, normal, -height), -height * dot(normal, direction)
+    foot = add_scaled(p, normal, -height)
+    dist = dot(sub(foot, p), direction)
     end = add_scaled(foot, direction, -dist)
     if flipped:
         note_near(d, row, dist, end, foot, direction)
@@ -163,7 +165,7 @@ def farthest(d, column, n):
     for i in range(n):
         for j in range(i + 1, n):
             way = sub(point(d, j, column), point(d, i, column))
-            if dot(way, way) > CLEARLY * most:
+            if dot(way, way) > most:
                 most, first, second = dot(way, way), i, j
     return first, second
 
@@ -183,13 +185,16 @@ def clip_segment(d, sides, p, q, normal, flipped, margin):
 
 
 @kernel(scalar=True)
-def clip_edge(m, d, side, margin):
-    """Contacts of an edge of shape `side` with a face of the other, the first pair of them that is parallel; whether one is."""
+def clip_edge(m, d, side, margin, out):
+    """Contacts of an edge of shape `side` with a face of the other, the first pair of them that is parallel; whether one is.
+
+    out: from that shape to the other; faces that look along it do not count.
+    """
     other = 1 - side
     for j in range(d.feature[other, COUNT]):
         normal = face_normal(m, d, other, j)
         for i in range(edge_count(d, side)):
-            if absolute(dot(edge_direction(m, d, side, i), normal)) < LEVEL:
+            if -dot(normal, out) > MIN_VALUE and absolute(dot(edge_direction(m, d, side, i), normal)) < LEVEL:
                 sides = copy_face(m, d, other, j, FACE)
                 back = d.convex_grown[side] if d.convex_side[side, KIND] == CAPSULE else zero(margin)
                 begin, end = place(m, d, side, 0), edge_end(m, d, side, i)
@@ -226,11 +231,15 @@ def add_neighbours(m, d, face, margin):
     find_features(m, d, 1, face, scale(out, -1.0))
     if not fits(d, MAXHULL, 2 * (largest_face(m, d, 0) + largest_face(m, d, 1))):
         return
-    i, j = opposed_faces(m, d)
+    i, j = opposed_faces(m, d, out)
     if i >= 0:
         sides, n = copy_face(m, d, 0, i, FACE), copy_face(m, d, 1, j, POLYGON)
         clip_polygon(d, sides, n, face_normal(m, d, 0, i), face_normal(m, d, 1, j), margin)
     else:
-        found = d.feature[0, DIM] < 3 and clip_edge(m, d, 0, margin)
-        if not found and d.feature[1, DIM] < 3:
-            clip_edge(m, d, 1, margin)
+        fewer = d.feature[1, DIM] < d.feature[0, DIM] or d.feature[1, COUNT] == 0
+        first = 1 if fewer and d.feature[1, DIM] < 3 and d.feature[0, COUNT] > 0 else 0  # whose edge is tried first
+        found = False
+        for k in range(2):
+            side = first ^ k
+            if not found and d.feature[side, DIM] < 3:
+                found = clip_edge(m, d, side, margin, scale(out, 1.0 - 2.0 * side))

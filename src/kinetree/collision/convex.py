@@ -139,7 +139,7 @@ def forget(d):
             d.convex_near[row, k] = 0.0
 
 
-@stage(scalar=True, rare=True, part_of="pair_distance")
+@stage(scalar=True, rare=True, part_of="pair_distance", unfused=True)
 def nearest_points(m, d):
     """Distance of the pair in narrow_geom and its nearest points, in row 0 of convex_near. Part of MuJoCo's mj_geomDistance."""
     forget(d)
@@ -147,7 +147,7 @@ def nearest_points(m, d):
     d.convex_near[0, 0] = dist
 
 
-@stage(scalar=True, rare=True, part_of="collision")
+@stage(scalar=True, rare=True, part_of="collision", unfused=True)
 def near_points(m, d):
     """Contacts of the pair in narrow_geom, in convex_near; places left over are FAR. Part of MuJoCo's mj_collision."""
     forget(d)

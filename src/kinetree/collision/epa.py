@@ -8,7 +8,7 @@ Reference: van den Bergen 2001, "Proximity queries and penetration depth computa
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
 from ..math.quaternion import MIN_VALUE
-from ..math.vec3 import add, add_scaled, cross, dot, norm, scale, sub, unit
+from ..math.vec3 import add, add_scaled, cross, dot, mul_mat_vec, norm, scale, sub
 from .contact import MAXFACE, MAXHULL, fits
 from .gjk import are_solids, have_corners
 from .hull import (  # fmt: skip
@@ -35,7 +35,7 @@ from .support import support_pair
 MOST = 1000  # iterations
 NONE = -1
 ON_FACE = 1e-28  # squared distance [m2] below which the origin lies on a triangle; MuJoCo's 1e-30 is rounding
-SINE = 0.75**0.5  # of a third of a turn
+SINE = 0.86602540378  # of a third of a turn, to the digits that MuJoCo has
 SPINDLE = (  # two tips 0, 1 over the triangle 2, 3, 4: corners of its six faces and their neighbours
     (0, 2, 3, 1, 3, 2), (0, 4, 2, 2, 4, 0), (0, 3, 4, 0, 5, 1), (1, 3, 2, 5, 0, 4), (1, 2, 4, 3, 1, 5), (1, 4, 3, 4, 2, 3),
 )  # fmt: skip
@@ -43,9 +43,20 @@ TETRAHEDRON = ((0, 1, 2, 1, 3, 2), (0, 3, 1, 2, 3, 0), (0, 2, 3, 0, 3, 1), (3, 2
 
 
 @kernel(scalar=True)
-def around(axis, v):
-    """A vector turned by a third of a turn around a unit axis."""
-    return add_scaled(add_scaled(scale(v, -0.5), cross(axis, v), SINE), axis, 1.5 * dot(axis, v))
+def third_of_a_turn(axis):
+    """Rotation matrix of it around a unit axis."""
+    x, y, z = axis
+    return (
+        x * x * 1.5 - 0.5, x * y * 1.5 - z * SINE, x * z * 1.5 + y * SINE,
+        y * x * 1.5 + z * SINE, y * y * 1.5 - 0.5, y * z * 1.5 - x * SINE,
+        x * z * 1.5 - y * SINE, y * z * 1.5 + x * SINE, z * z * 1.5 - 0.5,
+    )  # fmt: skip
+
+
+@kernel(scalar=True)
+def divided(v, s):
+    """A vector divided by a scalar: to the last digit not the same as times 1 / s."""
+    return v[0] / s, v[1] / s, v[2] / s
 
 
 @kernel(scalar=True)
@@ -67,32 +78,54 @@ def same_side(a, b, c, e):
 
 
 @kernel(scalar=True)
-def holds_origin(d):
-    """Whether the origin is inside the tetrahedron of the first four corners."""
-    for k in range(4):
-        a, b = corner(d, k), corner(d, (k + 1) & 3)
-        if not same_side(a, b, corner(d, (k + 2) & 3), corner(d, (k + 3) & 3)):
-            return False
+def holds_origin(d, n, reach):
+    """Whether the origin is behind all faces of a tetrahedron (n = 4) or spindle, or before one by less than a reach [m]."""
+    for k in range(4 if n == 4 else 6):
+        a, b, c = d.hull_face[k, CORNER], d.hull_face[k, CORNER + 1], d.hull_face[k, CORNER + 2]
+        beside, behind = d.hull_face[k, NEIGHBOUR], a
+        for i in range(3):  # a corner that is not on this face
+            e = d.hull_face[beside, CORNER + i]
+            behind = e if e != a and e != b and e != c else behind
+        if not same_side(corner(d, a), corner(d, b), corner(d, c), corner(d, behind)):
+            if d.hull_normal[k, 3] >= reach * reach:
+                return False
     return True
 
 
 @kernel(scalar=True)
-def between_tips(d):
-    """Whether the origin is behind all six faces of a spindle: it may be beside the middle one."""
-    for k in range(6):
-        a, b, c, _, _, _ = SPINDLE[k]
-        if not same_side(corner(d, a), corner(d, b), corner(d, c), corner(d, 4 - k % 3)):
-            return False
-    return True
+def sides_of_line(d):
+    """On which sides of the line through the tips of a spindle the sides of the triangle between them lie."""
+    a, axis = corner(d, 0), sub(corner(d, 1), corner(d, 0))
+    p, q, r = sub(corner(d, 2), a), sub(corner(d, 3), a), sub(corner(d, 4), a)
+    return det3(p, q, axis), det3(q, r, axis), det3(r, p, axis)
 
 
 @kernel(scalar=True)
 def pierces(d):
     """Whether the line through the tips goes through the triangle between them."""
-    a, axis = corner(d, 0), sub(corner(d, 1), corner(d, 0))
-    p, q, r = sub(corner(d, 2), a), sub(corner(d, 3), a), sub(corner(d, 4), a)
-    u, v, w = det3(p, q, axis), det3(q, r, axis), det3(r, p, axis)
+    u, v, w = sides_of_line(d)
     return (u >= 0.0 and v >= 0.0 and w >= 0.0) or (u <= 0.0 and v <= 0.0 and w <= 0.0)
+
+
+@kernel(scalar=True)
+def arrange(d):
+    """How a triangle and two tips make a convex body: (4 for a tetrahedron or 3 for a spindle, its corners in order).
+
+    Where the line through the tips passes the triangle by on one side, the ends of that side are the tips; where on two, the
+    corner between these is left out.
+    """
+    u, v, w = sides_of_line(d)
+    if pierces(d):
+        return 3, (0, 1, 2, 3, 4)
+    if u > 0.0 and v < -MIN_VALUE and w < -MIN_VALUE:
+        return 3, (2, 3, 4, 1, 0)
+    if v > 0.0 and u < -MIN_VALUE and w < -MIN_VALUE:
+        return 3, (3, 4, 2, 1, 0)
+    if w > 0.0 and u < -MIN_VALUE and v < -MIN_VALUE:
+        return 3, (4, 2, 3, 1, 0)
+    if u <= v and u <= w:
+        return 4, (2, 3, 0, 1, 4)
+    return 4, (3, 4, 0, 1, 2) if v <= u and v <= w else (4, 2, 0, 1, 3)
 
 
 @kernel(scalar=True)
@@ -114,7 +147,7 @@ def add_tips(m, d, n):
         take_corner(d, 1, 1)
         axis = sub(at(d, 1), at(d, 0))
         direction, begin = across(axis), 2
-        axis = unit(axis)
+        turn = third_of_a_turn(divided(axis, norm(axis)))
     else:
         for k in range(3):
             take_corner(d, k, 2 + k)
@@ -123,9 +156,9 @@ def add_tips(m, d, n):
         if norm(axis) < MIN_VALUE:
             return False
     for k in range(begin, 2 if n == 3 else 5):
-        first, second = support_pair(m, d, unit(direction))
+        first, second = support_pair(m, d, divided(direction, norm(direction)))
         set_corner(d, k, first, second)
-        direction = around(axis, direction) if n == 2 else scale(direction, -1.0)
+        direction = mul_mat_vec(turn, direction) if n == 2 else scale(direction, -1.0)
     return n == 2 or not (in_triangle(d, corner(d, 0)) or in_triangle(d, corner(d, 1)))
 
 
@@ -138,21 +171,24 @@ def start_hull(m, d, n):
     middle = at(d, 0)
     while True:
         clear(d)
+        form, order = n, (0, 1, 2, 3, 4)
         if n == 4:
             for k in range(4):
                 take_corner(d, k, k)
         elif not add_tips(m, d, n):
             return False, middle
-        begin, end = 2 if n == 3 else 0, 4 if n == 4 else 5  # of the corners around a point that is surely inside
-        d.hull_size[CORNERS] = end
-        middle = corner(d, begin)
-        for k in range(begin + 1, end):
-            middle = add(middle, corner(d, k))
-        middle = scale(middle, 1.0 / (end - begin))
+        elif n == 3:
+            form, order = arrange(d)
+        d.hull_size[CORNERS] = 4 if n == 4 else 5
+        around = 4 if form == 4 else 5  # corners of the polytope
+        middle = corner(d, order[0])
+        for k in range(1, around):
+            middle = add(middle, corner(d, order[k]))
+        middle = scale(middle, 1.0 / around)
         flat = NONE
-        for k in range(4 if n == 4 else 6):
-            a, b, c, u, v, w = TETRAHEDRON[k & 3] if n == 4 else SPINDLE[k]
-            if flat == NONE and attach(d, (a, b, c), (u, v, w), middle) < ON_FACE:
+        for k in range(4 if form == 4 else 6):
+            a, b, c, u, v, w = TETRAHEDRON[k & 3] if form == 4 else SPINDLE[k]
+            if flat == NONE and attach(d, (order[a], order[b], order[c]), (u, v, w), middle) < ON_FACE:
                 flat = k
         if flat == NONE:
             break
@@ -163,11 +199,10 @@ def start_hull(m, d, n):
         n = 3
     for k in range(d.hull_size[FACES]):
         open_face(d, k)
-    if n == 4:
-        return holds_origin(d), middle
-    if are_solids(d):  # what begins without being convex would never become so, and end at any depth
-        return between_tips(d) and pierces(d), middle
-    return n == 3 or pierces(d), middle
+    if n == 2:
+        return pierces(d) and (holds_origin(d, n, zero(middle[0])) or not are_solids(d)), middle
+    strict = n == 4 or are_solids(d)  # what begins without being convex would never become so, and end at any depth
+    return holds_origin(d, form, zero(middle[0]) if strict else 1.0 * m.opt_ccd_tolerance), middle
 
 
 @kernel(scalar=True)
@@ -214,7 +249,7 @@ def expand(m, d, middle):
             return face
         low = sqrt(square)
         tip = d.hull_size[CORNERS]
-        first, second = support_pair(m, d, scale(normal(d, face), 1.0 / low))
+        first, second = support_pair(m, d, divided(normal(d, face), low))
         set_corner(d, tip, first, second)
         d.hull_size[CORNERS] = tip + 1
         own = dot(normal(d, face), corner(d, tip)) / low
@@ -241,7 +276,8 @@ def expand(m, d, middle):
 def note_depth(d, face):
     """Write the nearest points of a triangle into row 0 of convex_near, with a negative distance."""
     i, j, k = d.hull_face[face, CORNER], d.hull_face[face, CORNER + 1], d.hull_face[face, CORNER + 2]
-    u, v, w, whole = affine(corner(d, i), corner(d, j), corner(d, k), normal(d, face))
+    u, v, w, _ = affine(corner(d, i), corner(d, j), corner(d, k), normal(d, face))
+    whole = u + v + w
     u, v, w = u / whole, v / whole, w / whole
     d.convex_near[0, 0] = -sqrt(d.hull_normal[face, 3])
     for c in range(6):

@@ -7,16 +7,22 @@ faces that hold all of them. Faces at a single corner of a mesh are not listed b
 """
 
 from ..kernel import kernel
-from ..kernel.ops import cos, sin, zero
-from ..math.vec3 import add, add_scaled, dot, get3, mul_mat_t_vec, mul_mat_vec, scale, sub, unit
+from ..kernel.ops import sqrt, zero
+from ..math.vec3 import add, add_scaled, dot, get3, mul_mat_t_vec, mul_mat_vec, norm, scale, sub, unit
 from .hull import CORNER as FACE_CORNER
 from .mesh import vertex
-from .support import BOX, CAPSULE, CYLINDER, KIND, MESH, orientation, position
+from .support import BOX, CAPSULE, CYLINDER, KIND, MESH, TINY, orientation, position, toward
 
 DIM, ROW, COUNT, FACE = 0, 1, 4, 5  # columns of feature
 ALIGNED = 0.996  # cosine of the angle between directions that count as one: 5 degrees
+LEVEL = 0.0888  # sine of the angle between an edge and a face that count as parallel: 5 degrees
 ROUND = 16  # corners of the polygon that stands for the cap of a cylinder
-PI = 3.141592653589793
+CAP = (  # corners of a quarter of it, to the digits that MuJoCo has: they decide between equal quadrilaterals
+    (1.0, 0.0),
+    (0.923879532511287, 0.38268343236509),
+    (0.707106781186548, 0.707106781186547),
+    (0.38268343236509, 0.923879532511287),
+)
 BOX_FACES = (  # corners of each face, their bits as in box_support; faces are +x, -x, +y, -y, +z, -z
     (7, 3, 1, 5), (2, 6, 4, 0), (2, 3, 7, 6), (4, 5, 1, 0), (6, 7, 5, 4), (3, 2, 0, 1),
 )  # fmt: skip
@@ -104,7 +110,7 @@ def is_round(d, side):
 
 @kernel(scalar=True)
 def list_cap(d, side, face):
-    """The cap of a cylinder, 0 above and 1 below, on which all three corners lie; they count as one corner."""
+    """The cap of a cylinder, 0 above and 1 below, on which all three corners lie; they count as one corner, else as two."""
     axis, at, above = (d.convex_pose[side, 5], d.convex_pose[side, 8], d.convex_pose[side, 11]), 3 + 3 * side, 0
     d.feature[side, DIM] = 1
     if d.convex_side[side, KIND] == CYLINDER:
@@ -114,6 +120,8 @@ def list_cap(d, side, face):
             above += 1 if dot(sub(p, position(d, side)), axis) > 0.0 else 0
         if above == 0 or above == 3:
             list_face(d, side, 0 if above == 3 else 1)
+        else:
+            d.feature[side, DIM] = 2
 
 
 @kernel(scalar=True)
@@ -169,20 +177,20 @@ def line_end(m, d, side, k):
 
     Where a line begins decides the order of its contacts.
     """
-    row, at = d.feature[side, ROW], 3 * side
+    g, row, at = d.narrow_geom[side], d.feature[side, ROW], 3 * side
     centre, axis = position(d, side), (d.convex_pose[side, 5], d.convex_pose[side, 8], d.convex_pose[side, 11])
+    half = 1.0 * m.geom_size[g, 1]
     if d.convex_side[side, KIND] == CAPSULE:
-        touching = (d.convex_near[0, at + 1], d.convex_near[0, at + 2], d.convex_near[0, at + 3])
-    else:
-        touching = (d.hull_point[row, at + 3], d.hull_point[row, at + 4], d.hull_point[row, at + 5])
-    radius, half = m.geom_size[d.narrow_geom[side], 0], m.geom_size[d.narrow_geom[side], 1]
-    out = sub(touching, centre)
-    height = dot(out, axis)
-    out = add_scaled(out, axis, -height)
-    if d.convex_side[side, KIND] == CYLINDER:
-        out = scale(unit(out), 1.0 * radius)  # without the margin, which a capsule keeps
-        half = -half if height > 0.0 else half
-    return add(add_scaled(centre, axis, half * (2 * k - 1)), out)
+        p = (d.convex_near[0, at + 1], d.convex_near[0, at + 2], d.convex_near[0, at + 3])
+        return add_scaled(p, axis, half * (2 * k - 1) - dot(sub(p, centre), axis))
+    p = (d.hull_point[row, at + 3], d.hull_point[row, at + 4], d.hull_point[row, at + 5])
+    up = toward(dot(sub(p, centre), axis), half)
+    if d.convex_grown[side] > 0.0:  # without the margin, which a capsule keeps
+        x, y, _ = mul_mat_t_vec(orientation(d, side), sub(p, centre))
+        square = x * x + y * y
+        s = m.geom_size[g, 0] / sqrt(square) if square >= TINY else zero(square)
+        p = add(centre, mul_mat_vec(orientation(d, side), (x * s, y * s, up)))
+    return add_scaled(p, axis, -2.0 * up) if k == 1 else p
 
 
 @kernel(scalar=True)
@@ -238,8 +246,14 @@ def face_size(m, d, side, k):
 @kernel(scalar=True)
 def cap_corner(m, d, side, cap, k):
     """Corner k of the polygon that stands for a cap, in the world."""
-    g, turn = d.narrow_geom[side], (k if cap == 1 else ROUND - k) * (2.0 * PI / ROUND)
-    local = (m.geom_size[g, 0] * cos(turn), m.geom_size[g, 0] * sin(turn), m.geom_size[g, 1] * (1.0 - 2.0 * cap))
+    g, quarter = d.narrow_geom[side], k >> 2
+    x, y = CAP[k & 3]
+    if quarter & 1:
+        x, y = -y, x
+    if quarter > 1:
+        x, y = -x, -y
+    up = 1.0 - 2.0 * cap
+    local = (m.geom_size[g, 0] * x, -up * m.geom_size[g, 0] * y, up * m.geom_size[g, 1])
     return add(position(d, side), mul_mat_vec(orientation(d, side), local))
 
 
@@ -261,13 +275,18 @@ def copy_face(m, d, side, k, column):
 
 
 @kernel(scalar=True)
-def opposed_faces(m, d):
-    """The two faces, one of each list, that look at each other most squarely; (-1, -1) if none do."""
+def opposed_faces(m, d, out):
+    """The two faces, one of each list, that look at each other most squarely; (-1, -1) if none do.
+
+    out: from shape 0 to shape 1; faces that are along it do not count.
+    """
     first, second, least = -1, -1, zero(d.convex_pose[0, 0]) - ALIGNED
+    side = LEVEL * norm(out)
     for i in range(d.feature[0, COUNT]):
-        n = face_normal(m, d, 0, i)
+        p = face_normal(m, d, 0, i)
         for j in range(d.feature[1, COUNT]):
-            x = dot(n, face_normal(m, d, 1, j))
-            if x < least:
+            q = face_normal(m, d, 1, j)
+            x = dot(p, q)
+            if dot(p, out) > side and -dot(q, out) > side and x < least:
                 first, second, least = i, j, x
     return first, second

@@ -10,7 +10,7 @@ from ..kernel.ops import absolute, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import dot, norm, scale, sub
 from .contact import FAR
-from .simplex import at, foot_on_plane, move, nearest, put
+from .simplex import at, foot_on_line, foot_on_plane, move, nearest, put
 from .support import BOX, KIND, MESH, PRISM, position, support_pair
 
 
@@ -41,7 +41,9 @@ def combine(d, n, weights, column):
 
 @kernel(scalar=True)
 def nearest_of(d, n, weights):
-    """The point of the simplex nearest to the origin: of a triangle the foot, whose direction rounding does not turn."""
+    """The point of the simplex nearest to the origin: the foot, where there is one, whose direction rounding does not turn."""
+    if n == 2:
+        return foot_on_line(at(d, 0), at(d, 1))
     if n == 3:
         foot, spans = foot_on_plane(at(d, 0), at(d, 1), at(d, 2))
         if spans:
@@ -80,37 +82,37 @@ def gjk(m, d, cutoff):
     cutoff: greatest distance of interest [m]; if it is zero, only overlap counts. Beyond it the distance is FAR.
     """
     tolerance, exact, wants_distance = m.opt_ccd_tolerance, have_corners(d), cutoff > 0.0
-    gap, least = (0.0, MIN_VALUE) if exact else (0.5 * tolerance * tolerance, 1.0 * tolerance)
+    gap = 0.0 if exact else 0.5 * tolerance * tolerance
+    least = MIN_VALUE if exact or wants_distance else 1.0 * tolerance
     x = sub(position(d, 0), position(d, 1))
     length, before = norm(x), zero(x[0])
-    if length < least:  # only its direction counts, and any will do where it has none
-        x = (before + 1.0, before, before) if length < MIN_VALUE else scale(x, 1.0 / length)
-        length = norm(x)
+    if length < MIN_VALUE:  # only its direction counts, and any will do where it has none
+        x, length = (before + 1.0, before, before), before + 1.0
     note_near(d, 0, length, position(d, 0), position(d, 1), scale(x, -1.0))
-    weights, n, k, apart = (before, before, before, before), 0, 0, False
-    ended = False
-    while True:
-        ended = (
-            ended or k >= m.opt_ccd_iterations or length < least or (k > 1 and absolute(before - length) < MIN_VALUE)
-        )
-        if ended and length == 0.0:
-            break
+    weights, n, apart = (before, before, before, before), 0, False
+    for k in range(m.opt_ccd_iterations):
         first, second = support_pair(m, d, scale(x, -1.0 / length))
         s = sub(first, second)
         lower = dot(x, s)
-        if ended or dot(x, sub(x, s)) < gap:
-            apart = lower > 0.0
+        if lower > 0.0:
+            apart = True
+            if not wants_distance or lower >= cutoff * length:
+                return 0, zero(length) + FAR, True
+        if k > 0 and dot(x, sub(x, s)) < gap:
             break
-        if lower > 0.0 and (not wants_distance or lower >= cutoff * length):
-            return 0, zero(length) + FAR, True
         put(d, n, first, second)
         n, weights = keep_needed(d, nearest(d, n + 1))
         if n == 0:
             return 0, zero(length) + FAR, True
+        if n == 4:
+            break
         x = nearest_of(d, n, weights)
         before, length = length, norm(x)
-        k += 1
-        ended = n == 4
+        if length < (least if n > 1 else MIN_VALUE) or (k > 0 and absolute(before - length) < MIN_VALUE):
+            break
     if n > 0:
         note_near(d, 0, length, combine(d, n, weights, 3), combine(d, n, weights, 6), scale(x, -1.0))
+    if n < 4 and not apart and length >= MIN_VALUE:
+        first, second = support_pair(m, d, scale(x, -1.0 / length))
+        apart = dot(x, sub(first, second)) > 0.0
     return n, (zero(length) if n == 4 and not apart else length), apart

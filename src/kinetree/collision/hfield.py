@@ -90,7 +90,7 @@ def keep_near(d, row):
         d.prism_near[row, 4 + k] = normal[k]
 
 
-@stage(scalar=True, rare=True, part_of="collision")
+@stage(scalar=True, rare=True, part_of="collision", unfused=True)
 def near_prisms(m, d):
     """Contacts of the pair in narrow_geom, the first a height field, in prism_near; rows left over are FAR.
 

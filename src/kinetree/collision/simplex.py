@@ -8,7 +8,7 @@ Reference: Montanari, Petrinic, Barbieri 2017, "Improving the GJK algorithm for 
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
 from ..math.quaternion import MIN_VALUE
-from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
+from ..math.vec3 import MIN_SQUARE, add_scaled, cross, dot, get3, scale, sub
 from .support import CORNER
 
 ENDLESS = 1e300
@@ -90,10 +90,17 @@ def foot_on_plane(a, b, c):
 
 
 @kernel(scalar=True)
+def foot_on_line(a, b):
+    """The origin projected onto the line through two points; the second of them if they are one."""
+    ba = sub(b, a)
+    square = dot(ba, ba)
+    return add_scaled(b, ba, -dot(b, ba) / square) if square >= MIN_SQUARE else b
+
+
+@kernel(scalar=True)
 def on_segment(a, b):
     """Weights of both ends."""
-    ba = sub(b, a)
-    foot = add_scaled(b, ba, -dot(b, ba) / dot(ba, ba))
+    foot = foot_on_line(a, b)
     span, low, high = a[0] - b[0], foot[0] - b[0], a[0] - foot[0]
     if absolute(a[1] - b[1]) >= absolute(span):  # along the axis on which the segment is longest
         span, low, high = a[1] - b[1], foot[1] - b[1], a[1] - foot[1]
@@ -135,11 +142,8 @@ def on_triangle(a, b, c):
     """Weights of three corners."""
     none = zero(a[0])
     foot, spans = foot_on_plane(a, b, c)
-    if not spans:
-        u, v = on_segment(a, b)
-        return u, v, none
     u, v, w, whole = affine(a, b, c, foot)
-    in_a, in_b, in_c = agree(whole, u), agree(whole, v), agree(whole, w)
+    in_a, in_b, in_c = spans and agree(whole, u), spans and agree(whole, v), spans and agree(whole, w)
     if in_a and in_b and in_c:
         return u / whole, v / whole, w / whole
     best, weights = none + ENDLESS, (none, none, none)

@@ -109,12 +109,17 @@ def reach(kernel):
     return digests, stages
 
 
+def unfused(kernel):
+    """Whether a kernel is a stage whose products are rounded before they are added."""
+    return getattr(kernel, "unfused", False)
+
+
 def stamp(kernel, number, *handles):
     """Digest of everything that determines an entry's machine code, apart from the CPU, which `store.py` adds.
 
     number: of the stage, if it is one; it is in the code.
     """
-    h = hashlib.sha256(repr((_language(), number, *(t.name for t in handles))).encode())
+    h = hashlib.sha256(repr((_language(), number, unfused(kernel), *(t.name for t in handles))).encode())
     for digest in reach(kernel)[0]:
         h.update(digest)
     return h.hexdigest()

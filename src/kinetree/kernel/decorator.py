@@ -34,6 +34,7 @@ class Kernel(CPUDispatcher):
     """A function of the kernel language."""
 
     scalar_only = False
+    unfused = False
 
     def __call__(self, *args):
         """Plain Python: an inner kernel has no machine code of its own to call."""

@@ -11,10 +11,11 @@ import threading
 from llvmlite import ir
 from numba import njit
 from numba.core import types
+from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
 from ..occupancy import BUSY, CALLED, ERROR, INSIDE, MAIN, OWNER, SINCE
-from .cache import reach, stamp
+from .cache import reach, stamp, unfused
 from .decorator import BOUNDS
 from .decorator import kernel as mark_kernel
 from .guard import TAKEN, enter, leave
@@ -22,6 +23,11 @@ from .machine import lane_view
 from .progress import announce
 from .store import EntryCache
 from .undisturbed import undisturbed
+
+try:
+    from .rounding import RoundingCompiler
+except ImportError:  # Numba's internals moved: last digits may differ from MuJoCo's
+    RoundingCompiler = Compiler
 
 
 def _caster(handle):
@@ -130,7 +136,8 @@ def _compiled(kernel, machine, *arguments, result, number, guarded):
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the compile time
     try:
-        dispatcher = njit(nogil=True, error_model="numpy")(run)
+        pipeline = RoundingCompiler if unfused(kernel) else Compiler
+        dispatcher = njit(nogil=True, error_model="numpy", pipeline_class=pipeline)(run)
         dispatcher._cache = EntryCache(name, mark, functools.partial(announce, kernel.py_func.__name__))
         dispatcher.compile(signature)
     finally:

@@ -24,16 +24,18 @@ from .machine import MACHINES, float_machine
 STAGES = []  # in the order of the table
 
 
-def stage(function=None, *, scalar=False, rare=False, part_of=None):
+def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=False):
     """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels.
 
     rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
     while the state moves on: what goes wrong in the compiler is noticed after the calling stage has ended.
     part_of: the stage that prepares its input, and then calls it. It trusts that input, so that it does not run on its own.
+    unfused: its products are rounded before they are added, also in the kernels that it calls; see `rounding.py`.
     """
     if function is None:
-        return lambda f: stage(f, scalar=scalar, rare=rare, part_of=part_of)
+        return lambda f: stage(f, scalar=scalar, rare=rare, part_of=part_of, unfused=unfused)
     inner = kernel(function, scalar=scalar)
+    inner.unfused = unfused
     run, index = None, len(STAGES)
 
     def call(model, data):
