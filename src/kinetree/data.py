@@ -18,7 +18,7 @@ from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
 from .efc import dense_jacobian, is_dense
 from .fields import Field
 from .initial import wants_sleepers, write_initial_state
-from .layout import FieldHolder, Layout, allocate, assign, checked
+from .layout import FieldHolder, Layout, allocate, assign, checked, read_only, shown
 from .model import Model
 from .named import NamedAccess
 from .types import State
@@ -65,8 +65,7 @@ class Data(NamedAccess, FieldHolder):
         own["_buffer"], own["_arrays"] = allocate(FIXED, model.sizes)
         own["_capacity"] = starting_capacity()
         own["_room"] = make_room(own["_arrays"], model.sizes, own["_capacity"])
-        own["buffer"] = own["_buffer"].view()
-        own["buffer"].flags.writeable = False
+        own["buffer"] = read_only(own["_buffer"])
         own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER})
         own["address"] = own["_words"].ctypes.data
         own["_as_data"] = (
@@ -75,8 +74,7 @@ class Data(NamedAccess, FieldHolder):
         )  # all that a stage needs; the name keeps arguments from being swapped
         for name, field in DATA_FIELDS.items():
             if field.dims and not field.growing and name not in BY_ISLAND:
-                own[name] = own["_arrays"][name].view()
-                own[name].flags.writeable = field.writable
+                own[name] = shown(own["_arrays"][name], field.writable)
 
     def __getattr__(self, name: str) -> Any:
         field = DATA_FIELDS.get(name)
@@ -85,9 +83,7 @@ class Data(NamedAccess, FieldHolder):
             if not field.dims:
                 return array[0].item()
             count = "nisland" if name in BY_ISLAND else COUNTS.get(field.shape_names[0])
-            view = array[: self.__dict__["_arrays"][count][0]] if count else array.view()
-            view.flags.writeable = field.writable
-            return view
+            return shown(array[: self.__dict__["_arrays"][count][0]] if count else array, field.writable)
         raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -117,8 +113,7 @@ class Data(NamedAccess, FieldHolder):
             out = dense_jacobian(self._arrays, self.model.nv).ravel()
         else:
             out = self._arrays["efc_J"][: self.nJ]
-        out.flags.writeable = False
-        return out
+        return read_only(out)
 
     # reset and state
 

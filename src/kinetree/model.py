@@ -17,7 +17,7 @@ import numpy as np
 from .callbacks import Callbacks
 from .errors import UnknownNameError, UnsupportedFeatureError, nearest
 from .fields import REAL, Field
-from .layout import FieldHolder, Layout, assign, checked
+from .layout import FieldHolder, Layout, assign, checked, read_only, shown
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, Element, NamedAccess, kind_named
 from .types import Cone, DisableBit, EnableBit, Integrator, Jacobian, Solver
@@ -169,8 +169,7 @@ class Model(NamedAccess, FieldHolder):
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
         for name, field in MODEL_FIELDS.items():
             if field.dims:
-                own[name] = own["_arrays"][name].view()
-                own[name].flags.writeable = field.in_place
+                own[name] = shown(own["_arrays"][name], field.in_place)
         return self
 
     # constants of the table
@@ -192,9 +191,7 @@ class Model(NamedAccess, FieldHolder):
         if name in MODEL_FIELDS or name in COUNTS:
             return self._constant(name)
         if isinstance(getattr(own["_source"], name, None), np.ndarray):
-            out = getattr(own["_source"], name).view()  # what only rendering needs stays with MuJoCo
-            out.flags.writeable = False
-            return out
+            return read_only(getattr(own["_source"], name))  # what only rendering needs stays with MuJoCo
         raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -203,7 +200,7 @@ class Model(NamedAccess, FieldHolder):
             if field or hasattr(self, name):
                 raise AttributeError(f"model.{name} is read-only")
             raise self._unknown(name)
-        assign(self.__dict__[name], field, value, f"model.{name}")
+        assign(self._arrays[name], field, value, f"model.{name}")
 
     # names
 
