@@ -26,6 +26,7 @@ from ..model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from ..named import KINDS
 from .binary import wild_address
 from .features import unsupported
+from .hostile import refuse_hostile
 from .urdf import warn_if_nothing_moves
 from .validate import validate
 from .validate.table import finite
@@ -74,6 +75,7 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, mujoco.MjSpec):
         return _guarded(lambda: _compile_spec(source), "MjSpec"), "MjSpec"
     if _is_xml(source):
+        refuse_hostile(source, "XML string", Path(), assets)
         mj = _guarded(lambda: mujoco.MjModel.from_xml_string(source, dict(assets or {})), "XML string")
         warn_if_nothing_moves(mj, source, "XML string")
         return mj, "XML string"
@@ -129,6 +131,7 @@ def _read(path: Path) -> tuple[mujoco.MjModel, str]:
     if suffix not in SUFFIXES:
         raise ModelError(f"{text}: kinetree reads {', '.join(SUFFIXES)}, not {suffix or 'a file without suffix'}")
     if suffix != ".mjb":
+        refuse_hostile(path.read_bytes(), text, path.parent)
         mj = _guarded(lambda: mujoco.MjModel.from_xml_path(text), text)
         warn_if_nothing_moves(mj, path, text)
         return mj, text
