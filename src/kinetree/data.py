@@ -21,6 +21,7 @@ from .initial import wants_sleepers, write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked, read_only, shown
 from .model import Model
 from .named import NamedAccess
+from .saved import check_capacity, check_saved
 from .types import State
 
 # What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each.
@@ -242,13 +243,18 @@ def raise_pending(*addresses: int) -> None:
 
 
 def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:
+    if not isinstance(model, Model) or not isinstance(fixed, bytes) or not isinstance(growing, bytes):
+        raise TypeError("this Data is damaged: it is not made of a Model and bytes")
     out = _blank(model)
-    if fingerprint == LAYOUT.fingerprint:
+    if fingerprint == LAYOUT.fingerprint and len(fixed) == out._buffer.size:
+        capacity = check_capacity(capacity, len(growing))
         out._make_room(capacity)
     if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (out._buffer.size, out._room.size):
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
     out._restore(capacity, np.frombuffer(fixed, np.uint8), np.frombuffer(growing, np.uint8))
+    check_saved(out._arrays, out.sizes, capacity)
     out._arrays["stage_model"][0] = 0  # an address of the process that saved it
+    out._arrays["H_pattern"][0] = 0  # that of the Hessian is made anew
     return out
 
 

@@ -133,6 +133,9 @@ class Model(NamedAccess, FieldHolder):
     _label = "model"
     _declared = MODEL_FIELDS
     _derive: ClassVar[Callable[[Model], None]]  # set by kinetree.io: recomputes the derived constants
+    _pickled: ClassVar[
+        Callable[[Model], Pickled]
+    ]  # set by kinetree.io: what a pickle holds, and who checks and restores it
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise TypeError("a Model is made by kt.load, or by replace of another")
@@ -317,7 +320,7 @@ class Model(NamedAccess, FieldHolder):
         return self.__copy__()
 
     def __reduce__(self) -> Pickled:
-        return _restore, (LAYOUT.fingerprint, self._values())
+        return Model._pickled(self)
 
     def record(self) -> SimpleNamespace:
         """The model for kernels that run as plain Python: every array and constant under its kernel name."""
@@ -330,12 +333,6 @@ class Model(NamedAccess, FieldHolder):
 
     def __repr__(self) -> str:
         return f"<kinetree.Model {self.title!r}: {self.nbody} bodies, {self.njnt} joints, nq {self.nq}, nv {self.nv}>"
-
-
-def _restore(fingerprint: str, values: dict[str, Any]) -> Model:
-    if fingerprint != LAYOUT.fingerprint:
-        raise ValueError("this Model was saved with another version of kinetree: its fields differ")
-    return Model._made(**values)
 
 
 def _write(target: Any, value: np.ndarray) -> None:

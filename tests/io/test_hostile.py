@@ -130,6 +130,22 @@ def test_a_model_asset_without_a_file():
     kt.load("<mujoco><!-- see <model/> --><worldbody><geom size='1'/></worldbody></mujoco>")
 
 
+def test_copies_without_end():
+    """Replicates in replicates multiply; as many as a model may have load."""
+
+    def nest(depth: int, count: str) -> str:
+        return WORLD.format(f"<replicate count='{count}'>" * depth + "<geom size='1'/>" + "</replicate>" * depth)
+
+    for depth, count in ((60, "2"), (3, "1000"), (1, "2000000000"), (8, " 10 ")):
+        with pytest.raises(
+            kt.ModelError, match="^XML string: more than 1000000 copies.*; Element 'replicate', attribute 'count'"
+        ):
+            kt.load(nest(depth, count))
+    assert kt.load(nest(3, "4")).ngeom == 64
+    beside = "<replicate count='1000'><site/></replicate>" * 3
+    assert kt.load(WORLD.format(beside)).nsite == 3000
+
+
 # what is no danger
 
 

@@ -3,7 +3,8 @@
 MuJoCo 4.0.0 hands "unknown default class name '…'" to printf as the format itself, so `class="%n"` ends the process and
 `class="%p"` prints addresses. It does so with the attribute `class` alone; all other text of a file passes through "%s".
 Such a class is refused here, in MuJoCo's words, unless it is declared: names and files with "%" load. And an asset
-`<model>` without a file leaves MuJoCo's reader locked, so that the next model never loads.
+`<model>` without a file leaves MuJoCo's reader locked, so that the next model never loads. And replicates in replicates
+ask for more copies than any memory holds.
 
 The scan is wider than MuJoCo's parser: it looks into comments, and into every file that an include or an attached model
 may mean, so nothing that MuJoCo reads escapes it. It expands no entity but single characters. What looks bad is let pass
@@ -26,7 +27,11 @@ VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)')"""
 CLASS = re.compile(rb"(?<![\w.:-])class" + VALUE)
 FILE = re.compile(rb"(?<![\w.:-])file" + VALUE)
 # A tag that names another model file, with all its attributes; MuJoCo's parser allows a space before the name.
-LINK = re.compile(rb"""<\s*(include|model)(?![\w.:-])((?:\s*[^\s=<>"'/]+\s*=\s*(?:"[^"]*"|'[^']*'))*)""")
+ATTRIBUTES = rb"""(?![\w.:-])((?:\s*[^\s=<>"'/]+\s*=\s*(?:"[^"]*"|'[^']*'))*)"""
+LINK = re.compile(rb"<\s*(include|model)" + ATTRIBUTES)
+COPIES = re.compile(rb"<\s*(/?)\s*replicate" + ATTRIBUTES + rb"\s*(/?)")
+COUNT = re.compile(rb"(?<![\w.:-])count" + VALUE)
+MOST_COPIES = 10**6  # of one element; MuJoCo itself stops at 65534 bodies, but only once it has made them
 REFERENCE = re.compile(rb"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(quot|amp|apos|lt|gt));")
 NAMED = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
 ARCHIVE = b"PK\x03\x04"
@@ -46,6 +51,9 @@ def refuse_hostile(text: str | bytes, where: str, folder: Path, assets: Mapping[
         for tag in LINK.finditer(contents):
             if tag[1] == b"model" and not FILE.search(tag[2]) and not _all_models_have_files(contents):
                 raise _problem("required attribute missing: 'file'", name, contents, tag.end(), "file")
+        for at, copies in _copies(contents):
+            if copies > MOST_COPIES:
+                raise _problem(f"more than {MOST_COPIES} copies of one element", name, contents, at, "count")
 
 
 def _problem(what: str, name: str, text: bytes, at: int, attribute: str) -> ModelError:
@@ -71,6 +79,20 @@ def _value(found: re.Match[bytes]) -> str:
         return bytes([code]) if 0 < code < 128 else b"?"
 
     return REFERENCE.sub(character, found[1] if found[1] is not None else found[2]).decode(errors="replace")
+
+
+def _copies(text: bytes) -> Iterator[tuple[int, int]]:
+    """How many copies each replicate asks for, by its place: its own number times that of all it is in."""
+    inside = [1]
+    for tag in COPIES.finditer(text):
+        if tag[1]:
+            inside = inside[:-1] or [1]
+            continue
+        counts = [re.match(r"\s*\d{1,18}", _value(found)) for found in COUNT.finditer(tag[2])]
+        copies = inside[-1] * max([int(count[0]) for count in counts if count], default=1)
+        yield tag.end(2), copies
+        if not tag[3]:
+            inside.append(min(max(copies, 1), 10 * MOST_COPIES))
 
 
 def strictly_parsed(text: bytes) -> ET.Element | None:
