@@ -86,7 +86,7 @@ def allocate(
 
 def read_only(array: np.ndarray) -> np.ndarray:
     """A view that can never be made writeable: its base is a buffer that refuses, where `flags` alone could be set back."""
-    return np.asarray(memoryview(array).toreadonly())
+    return np.asarray(memoryview(array).toreadonly())  # type: ignore[arg-type]
 
 
 def shown(array: np.ndarray, writeable: bool) -> np.ndarray:

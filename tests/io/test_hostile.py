@@ -36,7 +36,8 @@ def test_formats_are_refused(spelling):
 
 
 ELEMENTS = {
-    "body": "<body><geom class='%n' size='1'/></body>", "joint": "<body><joint class='%n'/></body>", "site": "<site class='%n'/>",
+    "body": "<body><geom class='%n' size='1'/></body>", "joint": "<body><joint class='%n'/></body>",
+    "site": "<site class='%n'/>",
     "camera": "<camera class='%n'/>", "light": "<light class='%n'/>", "spaced": "< geom class='%n' size='1'/>",
     "no comment": "<geom name='<!--' class='%n' size='1'/><geom name='-->' size='1'/>",
 }  # fmt: skip
@@ -72,8 +73,8 @@ LINKS = {
     "include": "<mujoco><include file='part.xml'/></mujoco>",
     "entity": "<mujoco><include file='part&#46;xml'/></mujoco>",
     "spaced": "<mujoco>< include\nfile = 'part.xml'/></mujoco>",
-    "attached": "<mujoco><asset><model name='m' file='part.xml'/></asset><worldbody><attach model='m' prefix='p'/></worldbody></mujoco>",
-    "archive": "<mujoco><asset><model name='m' file='part.mjz'/></asset><worldbody><attach model='m' prefix='p'/></worldbody></mujoco>",
+    "attached": "<mujoco><asset><model name='m' file='part.xml'/></asset></mujoco>",
+    "archive": "<mujoco><asset><model name='m' file='part.mjz'/></asset></mujoco>",
     "in archive": "<mujoco><include file='part.mjz/part.xml'/></mujoco>",
 }  # fmt: skip
 
