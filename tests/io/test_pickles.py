@@ -57,7 +57,7 @@ def test_wrong_integers_are_refused(name, value):
     array = getattr(mj, name)
     limits = np.iinfo(array.dtype)
     array.flat[-1] = value if limits.min < 0 else limits.max
-    with pytest.raises(kt.ModelError, match="^a saved Model: "):
+    with pytest.raises(kt.ModelError, match="^a saved Model"):
         restored(kt.load(RICH), contents=_binary(mj))
 
 
