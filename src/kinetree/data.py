@@ -18,10 +18,11 @@ from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
 from .efc import dense_jacobian, is_dense
 from .fields import REAL, Field
 from .initial import everything_awake, wants_sleepers, write_initial_state
-from .layout import FieldHolder, Layout, allocate, assign, checked
+from .layout import FieldHolder, Layout, allocate, assign, checked, read_only, shown
 from .model import Model
 from .named import NamedAccess
 from .occupancy import BUSY, PROCESS, exclusive, new_guard, raise_kept, reading, refuse
+from .saved import check_capacity, check_saved
 from .types import State
 
 # What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each; see `occupancy`.
@@ -73,16 +74,14 @@ class Data(NamedAccess, FieldHolder):
         own["_buffer"], own["_arrays"] = allocate(FIXED, model.sizes)
         own["_capacity"] = starting_capacity()
         own["_room"] = make_room(own["_arrays"], model.sizes, own["_capacity"])
-        own["buffer"] = own["_buffer"].view()
-        own["buffer"].flags.writeable = False
+        own["buffer"] = read_only(own["_buffer"])
         own["_guard"] = new_guard()
         own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER, "guard": own["_guard"]})
         own["address"] = own["_words"].ctypes.data
         self._belong_to(model)
         for name, field in DATA_FIELDS.items():
             if field.dims and not field.growing and name not in BY_ISLAND:
-                own[name] = own["_arrays"][name].view()
-                own[name].flags.writeable = field.writable
+                own[name] = shown(own["_arrays"][name], field.writable)
 
     def __getattr__(self, name: str) -> Any:
         field = DATA_FIELDS.get(name)
@@ -91,9 +90,7 @@ class Data(NamedAccess, FieldHolder):
             if not field.dims:
                 return array[0].item()
             count = "nisland" if name in BY_ISLAND else COUNTS.get(field.shape_names[0])
-            view = array[: self.__dict__["_arrays"][count][0]] if count else array.view()
-            view.flags.writeable = field.writable
-            return view
+            return shown(array[: self.__dict__["_arrays"][count][0]] if count else array, field.writable)
         raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -123,8 +120,7 @@ class Data(NamedAccess, FieldHolder):
             out = dense_jacobian(self._arrays, self.model.nv).ravel()
         else:
             out = self._arrays["efc_J"][: self.nJ]
-        out.flags.writeable = False
-        return out
+        return read_only(out)
 
     # the model it belongs to: that of the last stage, another than `model` if a user gave another
 
@@ -295,12 +291,17 @@ def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:
+    if not isinstance(model, Model) or not isinstance(fixed, bytes) or not isinstance(growing, bytes):
+        raise TypeError("this Data is damaged: it is not made of a Model and bytes")
     out = _blank(model)
-    if fingerprint == LAYOUT.fingerprint:
+    if fingerprint == LAYOUT.fingerprint and len(fixed) == out._buffer.size:
+        capacity = check_capacity(capacity, len(growing))
         out._make_room(capacity)
     if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (out._buffer.size, out._room.size):
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
     out._restore(capacity, np.frombuffer(fixed, np.uint8), np.frombuffer(growing, np.uint8))
+    check_saved(out._arrays, out.sizes, capacity)
+    out._arrays["H_pattern"][0] = 0  # that of the Hessian is made anew
     return out
 
 

@@ -84,6 +84,16 @@ def allocate(
     return buffer, views
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that can never be made writeable: its base is a buffer that refuses, where `flags` alone could be set back."""
+    return np.asarray(memoryview(array).toreadonly())  # type: ignore[arg-type]
+
+
+def shown(array: np.ndarray, writeable: bool) -> np.ndarray:
+    """What Python users see of an array."""
+    return array.view() if writeable else read_only(array)
+
+
 def may_be_infinite(name: str) -> bool:
     """Whether an infinity makes sense in a field: it is a bound that never binds."""
     return name.endswith("range")
@@ -170,8 +180,8 @@ def may_fill(field: Field, number: float) -> bool:
 
 
 def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
-    """Copy a checked value into a field, or into some rows of it; one number only where `may_fill` allows it."""
-    if not field.writable or not (target.flags.writeable or field.choices):
+    """Copy a checked value into a field's own memory, or some rows of it; one number only where `may_fill` allows it."""
+    if not field.writable:
         raise AttributeError(f"{where} is read-only: it is set by {field.stage!r}")
     a = checked(value, target.shape, field.dtype, where, infinite=may_be_infinite(field.name))
     if a.ndim == 0 and target.size != 1 and field.dims and not may_fill(field, a.item()):
@@ -180,6 +190,4 @@ def assign(target: np.ndarray, field: Field, value: Any, where: str) -> None:
         bad = ~np.isin(a, field.choices)
         if bad.any():
             raise ValueError(f"{_entry(where, bad)} is {a[bad].flat[0]}, none of {', '.join(map(str, field.choices))}")
-        target = target.view()
-        target.flags.writeable = True
     target[...] = a

@@ -18,7 +18,7 @@ import numpy as np
 from .callbacks import Callbacks
 from .errors import UnknownNameError, UnsupportedFeatureError, nearest
 from .fields import REAL, Field
-from .layout import FieldHolder, Layout, assign, checked
+from .layout import FieldHolder, Layout, assign, checked, read_only, shown
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, Element, NamedAccess, kind_named
 from .types import Cone, DisableBit, EnableBit, Integrator, Jacobian, Solver
@@ -143,6 +143,9 @@ class Model(NamedAccess, FieldHolder):
     _label = "model"
     _declared = MODEL_FIELDS
     _derive: ClassVar[Callable[[Model], None]]  # set by kinetree.io: recomputes the derived constants
+    _pickled: ClassVar[
+        Callable[[Model], Pickled]
+    ]  # set by kinetree.io: what a pickle holds, and who checks and restores it
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise TypeError("a Model is made by kt.load, or by replace of another")
@@ -178,8 +181,7 @@ class Model(NamedAccess, FieldHolder):
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
         for name, field in MODEL_FIELDS.items():
             if field.dims:
-                own[name] = own["_arrays"][name].view()
-                own[name].flags.writeable = field.in_place
+                own[name] = shown(own["_arrays"][name], field.in_place)
         return self
 
     # constants of the table
@@ -201,9 +203,7 @@ class Model(NamedAccess, FieldHolder):
         if name in MODEL_FIELDS or name in COUNTS:
             return self._constant(name)
         if isinstance(getattr(own["_source"], name, None), np.ndarray):
-            out = getattr(own["_source"], name).view()  # what only rendering needs stays with MuJoCo
-            out.flags.writeable = False
-            return out
+            return read_only(getattr(own["_source"], name))  # what only rendering needs stays with MuJoCo
         raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -212,7 +212,7 @@ class Model(NamedAccess, FieldHolder):
             if field or hasattr(self, name):
                 raise AttributeError(f"model.{name} is read-only")
             raise self._unknown(name)
-        assign(self.__dict__[name], field, value, f"model.{name}")
+        assign(self._arrays[name], field, value, f"model.{name}")
 
     # names
 
@@ -331,7 +331,7 @@ class Model(NamedAccess, FieldHolder):
         return self.__copy__()
 
     def __reduce__(self) -> Pickled:
-        return _restore, (LAYOUT.fingerprint, self._values())
+        return Model._pickled(self)
 
     def record(self) -> SimpleNamespace:
         """The model for kernels that run as plain Python: every array and constant under its kernel name."""
@@ -344,12 +344,6 @@ class Model(NamedAccess, FieldHolder):
 
     def __repr__(self) -> str:
         return f"<kinetree.Model {self.title!r}: {self.nbody} bodies, {self.njnt} joints, nq {self.nq}, nv {self.nv}>"
-
-
-def _restore(fingerprint: str, values: dict[str, Any]) -> Model:
-    if fingerprint != LAYOUT.fingerprint:
-        raise ValueError("this Model was saved with another version of kinetree: its fields differ")
-    return Model._made(**values)
 
 
 def _write(target: Any, value: np.ndarray) -> None:

@@ -111,12 +111,14 @@ class Element:
                             ("id", index), ("name", model.name(kind, index))):  # fmt: skip
             object.__setattr__(self, slot, value)
 
-    def _rows(self, attribute: str) -> tuple[Field, np.ndarray]:
+    def _rows(self, attribute: str, own: bool = False) -> tuple[Field, np.ndarray]:
+        """The field behind an attribute and the element's part of it; own: of the holder's memory, to be written."""
         offered = _offered(self._kind, self._declared)
         if attribute not in offered:
             raise AttributeError(f"{self!r} has no {attribute!r}: {nearest(attribute, offered)}")
         field = self._declared[offered[attribute]]
-        array, kind = self._holder.__dict__[field.name], KINDS[self._kind]
+        holder, kind = self._holder.__dict__, KINDS[self._kind]
+        array = (holder["_arrays"] if own else holder)[field.name]
         first = field.shape_names[0]
         if first == kind.size:
             return field, array[self.id] if array.ndim > 1 else array[self.id : self.id + 1]
@@ -143,7 +145,7 @@ class Element:
     def __setattr__(self, attribute: str, value: Any) -> None:
         if attribute in self.__slots__:
             raise AttributeError(f"{attribute} of {self!r} is read-only")
-        field, rows = self._rows(attribute)
+        field, rows = self._rows(attribute, own=True)
         if not rows.size and np.ndim(value) == 0:
             raise ValueError(f"{self!r} has no entries of {field.name}")
         assign(rows, field, value, f"{self!r}.{attribute}")

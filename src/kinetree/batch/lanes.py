@@ -17,7 +17,7 @@ from ..errors import nearest
 from ..fields import REAL
 from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
-from ..layout import allocate, assign
+from ..layout import allocate, assign, shown
 from ..model import Model
 from ..occupancy import BUSY, PROCESS, exclusive, new_guard, raise_kept, refuse
 
@@ -52,14 +52,11 @@ class LaneData:
         arrays = self.__dict__.get("arrays", {})
         if name not in arrays:
             raise AttributeError(f"LaneData has no field {name!r}: {nearest(name, arrays)}")
-        out = arrays[name].view()
-        out.flags.writeable = DATA_FIELDS[name].writable  # integers steer addresses in compiled code
-        return out
+        return shown(arrays[name], DATA_FIELDS[name].writable)  # integers steer addresses in compiled code
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in DATA_FIELDS:
-            target = getattr(self, name)
-            assign(target, DATA_FIELDS[name], value, f"lanes.{name}")
+            assign(self.arrays[name], DATA_FIELDS[name], value, f"lanes.{name}")
         elif name in self.__dict__:
             raise AttributeError(f"lanes.{name} is read-only")
         else:

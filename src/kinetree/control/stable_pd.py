@@ -18,7 +18,7 @@ from .. import pipeline, stepping
 from ..data import Data
 from ..data_fields import STATE_FIELDS
 from ..kernel.stage import check_arguments
-from ..layout import checked
+from ..layout import checked, read_only
 from ..model import Model
 from ..types import DisableBit, Stage
 from . import gains
@@ -108,9 +108,7 @@ class StablePD:
     @property
     def target(self) -> np.ndarray:
         """The configuration to reach where a call names none; qpos0 at first."""
-        out = self._target.view()
-        out.flags.writeable = False
-        return out
+        return read_only(self._target)
 
     @target.setter
     def target(self, value: Any) -> None:
@@ -206,9 +204,7 @@ class StablePD:
         return self._arrays["torque"].copy()
 
     def _view(self, name: str) -> np.ndarray:
-        out = self._arrays[name].view()
-        out.flags.writeable = False  # assignment checks, writing into it could not
-        return out
+        return read_only(self._arrays[name])  # assignment checks, writing into it could not
 
     def _prepare(self, name: str, data: Data, target: Any) -> None:
         """Check the arguments and bring the target to where kernels see it."""

@@ -21,11 +21,12 @@ import numpy as np
 
 from .. import models
 from ..errors import ModelError, UnsupportedFeatureError, nearest
-from ..model import COUNTS, Model
+from ..model import COUNTS, LAYOUT, Model, Pickled
 from ..model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from ..named import KINDS
 from .binary import wild_address
 from .features import unsupported
+from .hostile import refuse_hostile
 from .urdf import warn_if_nothing_moves
 from .validate import validate
 from .validate.table import finite
@@ -56,15 +57,25 @@ def load(source: Any, assets: Mapping[str, bytes] | None = None) -> Model:
     if assets is not None:
         _check_assets(source, assets)
     mj, where = _compile(source, assets)
-    names = _names(mj, where)
+    _check_sound(mj, where)
+    if mj is source:
+        mj = _from_binary(_binary(mj), where)
+    return _model_of(mj, where)
+
+
+def _check_sound(mj: mujoco.MjModel, where: str) -> None:
+    """Raise ModelError for a compiled model that kinetree lacks something for, or that leads compiled code astray."""
+    _names(mj, where)
     lacking = unsupported(mj)
     if lacking:
         raise UnsupportedFeatureError(lacking, where)
     validate(mj, where)
-    if mj is source:
-        mj = _copy_of(mj)
+
+
+def _model_of(mj: mujoco.MjModel, where: str) -> Model:
+    """The Model of a sound compiled model."""
     sizes = {name: int(getattr(mj, name)) for name, _ in SIZES}
-    return Model._made(sizes, *_values(mj), names, _title(mj, where), mj)
+    return Model._made(sizes, *_values(mj), _names(mj, where), _title(mj, where), mj)
 
 
 def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.MjModel, str]:
@@ -74,6 +85,7 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, mujoco.MjSpec):
         return _guarded(lambda: _compile_spec(source), "MjSpec"), "MjSpec"
     if _is_xml(source):
+        refuse_hostile(source, "XML string", Path(), assets)
         mj = _guarded(lambda: mujoco.MjModel.from_xml_string(source, dict(assets or {})), "XML string")
         warn_if_nothing_moves(mj, source, "XML string")
         return mj, "XML string"
@@ -129,13 +141,11 @@ def _read(path: Path) -> tuple[mujoco.MjModel, str]:
     if suffix not in SUFFIXES:
         raise ModelError(f"{text}: kinetree reads {', '.join(SUFFIXES)}, not {suffix or 'a file without suffix'}")
     if suffix != ".mjb":
+        refuse_hostile(path.read_bytes(), text, path.parent)
         mj = _guarded(lambda: mujoco.MjModel.from_xml_path(text), text)
         warn_if_nothing_moves(mj, path, text)
         return mj, text
-    wild = wild_address(path.read_bytes())
-    if wild:
-        raise ModelError(f"{text}: {wild}")
-    return _guarded(lambda: mujoco.MjModel.from_binary_path(text), text), text
+    return _from_binary(path.read_bytes(), text), text
 
 
 def _shortened(text: str) -> str:
@@ -186,12 +196,41 @@ def _tell(handler: Any, message: str) -> None:
         handler(message.encode())
 
 
-def _copy_of(mj: mujoco.MjModel) -> mujoco.MjModel:
-    """A copy by way of MuJoCo's binary form, whose reader also checks what kinetree leaves out: textures, skins, texts."""
+def _binary(mj: mujoco.MjModel) -> bytes:
+    """MuJoCo's binary form of a model, as in an MJB file."""
     contents = np.zeros(mujoco.mj_sizeModel(mj), np.uint8)
     mujoco.mj_saveModel(mj, None, contents)
-    name = "model.mjb"
-    return _guarded(lambda: mujoco.MjModel.from_binary_path(name, {name: contents.tobytes()}), "MjModel")
+    return contents.tobytes()
+
+
+def _from_binary(contents: bytes, where: str) -> mujoco.MjModel:
+    """The model of a binary form. MuJoCo's reader also checks what kinetree leaves out: textures, skins, texts."""
+    wild, name = wild_address(contents), "model.mjb"
+    if wild:
+        raise ModelError(f"{where}: {wild}")
+    return _guarded(lambda: mujoco.MjModel.from_binary_path(name, {name: contents}), where)
+
+
+def _pickled(model: Model) -> Pickled:
+    """What a pickle of a model holds: MuJoCo's binary form of it, and what that lacks."""
+    later = {name: model._constant(name) for name in ("ngravcomp", "edition")}
+    return _restore, (LAYOUT.fingerprint, _binary(model.to_mujoco()), later, model.title)
+
+
+def _restore(fingerprint: str, contents: bytes, later: dict[str, int], title: str) -> Model:
+    """The model of a pickle, checked like one from a file."""
+    if fingerprint != LAYOUT.fingerprint:
+        raise ValueError("this Model was saved with another version of kinetree: its fields differ")
+    if not isinstance(contents, bytes) or not isinstance(later, dict) or not isinstance(title, str):
+        raise TypeError("this Model is damaged: it is not made of bytes, numbers and a title")
+    where = "a saved Model"
+    mj = _from_binary(contents, where)
+    _check_sound(mj, where)
+    for name, limit in (("ngravcomp", mj.nbody), ("edition", 2**62)):
+        if type(later.get(name)) is not int or not 0 <= later[name] <= limit:
+            raise ModelError(f"{where}: {name} is {later.get(name)!r}")
+    values = _model_of(mj, where)._values()
+    return Model._made(**{**values, "constants": {**values["constants"], **later}, "title": title})
 
 
 def _values(mj: mujoco.MjModel) -> tuple[dict[str, Any], dict[str, float]]:
@@ -282,3 +321,4 @@ def _check_finite(mj: mujoco.MjModel, prefix: str) -> None:
 
 
 Model._derive = staticmethod(set_const)
+Model._pickled = staticmethod(_pickled)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import warnings
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import mujoco
 
 from ..errors import SimulationWarning
 from ..stepping import _user_level
+from .hostile import strictly_parsed
 
 ROOT = "robot"
 
 
 def heavy_links(text: str | bytes) -> list[str]:
     """Names of the links with mass; none if the text is no URDF."""
-    try:
-        robot = ET.fromstring(text.lstrip("\ufeff") if isinstance(text, str) else text)
-    except ET.ParseError:  # MuJoCo, which has read it, is not as strict
-        return []
-    if robot.tag != ROOT:
+    robot = strictly_parsed(text.lstrip("\ufeff").encode(errors="replace") if isinstance(text, str) else text)
+    if robot is None or robot.tag != ROOT:  # MuJoCo, which has read it, is not as strict
         return []
     masses = {link.get("name", ""): link.find("inertial/mass") for link in robot.findall("link")}
     return [name for name, mass in masses.items() if mass is not None and float(mass.get("value", 0.0)) > 0.0]

@@ -121,7 +121,7 @@ class Columns:
 def _read_toml(path: str, text: str, columns: Sequence[str]) -> Table:
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         found = re.search(r"\(at line (\d+), column \d+\)", str(problem))
         reason = re.sub(r"\s*\(at .*\)$", "", str(problem))
         raise BudgetError([Problem(path, int(found[1]) if found else 0, "", f"not TOML: {reason}")]) from None

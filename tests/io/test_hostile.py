@@ -1,0 +1,229 @@
+"""Model files that would end or lock the process are refused before MuJoCo reads them; others with "%" load."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import mujoco
+import pytest
+
+import kinetree as kt
+from kinetree.io.hostile import refuse_hostile, strictly_parsed
+from tests import corpora
+
+WORLD = "<mujoco><worldbody>{}</worldbody></mujoco>"
+BAD = WORLD.format('<geom class="%n" size="1"/>')
+UNKNOWN = "unknown default class name"
+# Ways to write the class %n on an element, all of which MuJoCo's parser reads as %n; the process would end.
+SPELLINGS = [
+    'class="%n"', "class='%n'", 'class = "%n"', 'class\n=\n"%n"', 'class="&#37;n"', 'class="&#x25;n"', "class='&#37;&#110;'",
+    'class="&#0000000000037;n"', 'class="&#4294967333;n"', 'class="%&apos;n"', 'name="a"class="%n"', 'class="%s%s%s%s%s%s"',
+    'class="%1$n"', 'class="%-5lln"', 'class="100%n"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_formats_are_refused(spelling):
+    with pytest.raises(
+        kt.ModelError, match=f"^XML string: {UNKNOWN} .*; Element 'geom', attribute 'class', line [1-3]$"
+    ):
+        kt.load(WORLD.format(f"<geom {spelling} size='1'/>"))
+
+
+ELEMENTS = {
+    "body": "<body><geom class='%n' size='1'/></body>", "joint": "<body><joint class='%n'/></body>",
+    "site": "<site class='%n'/>",
+    "camera": "<camera class='%n'/>", "light": "<light class='%n'/>", "spaced": "< geom class='%n' size='1'/>",
+    "no comment": "<geom name='<!--' class='%n' size='1'/><geom name='-->' size='1'/>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_formats_on_other_elements(element):
+    with pytest.raises(kt.ModelError, match=UNKNOWN):
+        kt.load(WORLD.format(ELEMENTS[element]))
+
+
+def test_messages_name_file_line_element_and_attribute(tmp_path):
+    path = tmp_path / "robot.xml"
+    path.write_text("<mujoco>\n<worldbody>\n<site/> <camera fovy='4' class='50% of %p'/></worldbody></mujoco>")
+    with pytest.raises(kt.ModelError) as caught:
+        kt.load(path)
+    assert str(caught.value) == f"{path}: {UNKNOWN} '50% of %p'; Element 'camera', attribute 'class', line 3"
+
+
+# other files
+
+
+def archive(text: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("part.xml", text)
+    return out.getvalue()
+
+
+LINKS = {
+    "include": "<mujoco><include file='part.xml'/></mujoco>",
+    "entity": "<mujoco><include file='part&#46;xml'/></mujoco>",
+    "spaced": "<mujoco>< include\nfile = 'part.xml'/></mujoco>",
+    "attached": "<mujoco><asset><model name='m' file='part.xml'/></asset></mujoco>",
+    "archive": "<mujoco><asset><model name='m' file='part.mjz'/></asset></mujoco>",
+    "in archive": "<mujoco><include file='part.mjz/part.xml'/></mujoco>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("nested", [False, True])
+def test_linked_files(link, nested, tmp_path):
+    """From a folder, by a path relative to the including file or to the model, and from assets."""
+    files = {"part.xml": BAD.encode(), "part.mjz": archive(BAD), "main.xml": LINKS[link].encode()}
+    start = "main.xml"
+    if nested:
+        files = {f"sub/{name}": contents for name, contents in files.items()}
+        files["top.xml"] = b"<mujoco><include file='sub/main.xml'/></mujoco>"
+        start = "top.xml"
+    for name, contents in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(contents)
+    with pytest.raises(kt.ModelError, match=f"part.*: {UNKNOWN} '%n'; Element 'geom'"):
+        kt.load(tmp_path / start)
+    text = files.pop(start).decode()
+    with pytest.raises(kt.ModelError, match=f"asset .*part.*: {UNKNOWN} '%n'"):
+        kt.load(text, files)
+
+
+def test_includes_from_the_working_folder(tmp_path, monkeypatch):
+    (tmp_path / "part.xml").write_text(BAD)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kt.ModelError, match=f"part.xml: {UNKNOWN}"):
+        kt.load("<mujoco><include file='part.xml'/></mujoco>")
+
+
+def test_files_that_include_each_other_end(tmp_path):
+    for one, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{one}.xml").write_text(f"<mujoco><include file='{other}.xml'/></mujoco>")
+    with pytest.raises(kt.ModelError, match="already included|more than one"):
+        kt.load(tmp_path / "a.xml")
+
+
+def test_damaged_archives():
+    with pytest.raises(kt.ModelError, match="asset 'part.mjz': an archive that cannot be read"):
+        kt.load(LINKS["archive"], {"part.mjz": archive(BAD)[:60]})
+
+
+def test_urdf():
+    with pytest.raises(kt.ModelError, match=UNKNOWN):
+        kt.load("<robot name='r'><link name='a'><visual class='%n'/></link></robot>")
+
+
+def test_a_model_asset_without_a_file():
+    """MuJoCo answers with an unknown exception, after which its next model never loads."""
+    for text in ("<model/>", "<model name='m' content_type='text/xml'/>"):
+        with pytest.raises(kt.ModelError, match="^XML string: required attribute missing: 'file'; Element 'model'"):
+            kt.load(f"<mujoco><asset>{text}</asset></mujoco>")
+    kt.load("<mujoco><!-- see <model/> --><worldbody><geom size='1'/></worldbody></mujoco>")
+
+
+def test_copies_without_end():
+    """Replicates in replicates multiply; as many as a model may have load."""
+
+    def nest(depth: int, count: str) -> str:
+        return WORLD.format(f"<replicate count='{count}'>" * depth + "<geom size='1'/>" + "</replicate>" * depth)
+
+    for depth, count in ((60, "2"), (3, "1000"), (1, "2000000000"), (8, " 10 ")):
+        with pytest.raises(
+            kt.ModelError, match="^XML string: more than 1000000 copies.*; Element 'replicate', attribute 'count'"
+        ):
+            kt.load(nest(depth, count))
+    assert kt.load(nest(3, "4")).ngeom == 64
+    beside = "<replicate count='1000'><site/></replicate>" * 3
+    assert kt.load(WORLD.format(beside)).nsite == 3000
+
+
+# what is no danger
+
+
+HARMLESS = {
+    "names": WORLD.format("<body name='%n%s'><joint name='%p'/><geom name='100%' size='1'/></body>"),
+    "declared class": "<mujoco><default><default class='%n'><geom size='1'/></default></default>"
+    "<worldbody><geom class='%n'/></worldbody></mujoco>",
+    "nested class": "<mujoco><default><default class='a'><default class='%s'><geom size='1'/></default></default></default>"
+    "<worldbody><body childclass='%s'><geom/><geom class='%s'/></body></worldbody></mujoco>",
+    "comment": WORLD.format("<!-- <geom class='%n'/> --><geom size='1'/>"),
+    "text": "<mujoco><custom><text name='t' data='class=%n 50% of &quot;%s&quot;'/></custom></mujoco>",
+    "byte order mark": "\ufeff" + WORLD.format("<geom name='%d' size='1'/>"),
+}
+
+
+@pytest.mark.parametrize("case", HARMLESS)
+def test_percent_signs_that_harm_nothing_load(case):
+    theirs = mujoco.MjModel.from_xml_string(HARMLESS[case].lstrip("\ufeff"))
+    assert kt.load(HARMLESS[case]).nbody == theirs.nbody
+
+
+def test_a_file_name_with_percent(tmp_path):
+    (tmp_path / "50%n.xml").write_text(WORLD.format("<geom size='1'/>"))
+    (tmp_path / "m%s.xml").write_text("<mujoco><include file='50%n.xml'/></mujoco>")
+    assert kt.load(tmp_path / "m%s.xml").ngeom == 1
+
+
+def test_what_only_looks_declared_is_not():
+    declared = "<default><default class='%n'/></default>"
+    for hidden in (
+        f"<!-- {declared} -->",
+        f"<![CDATA[{declared}]]>",
+        f"<custom>{declared}</custom>",
+        f"<x y='{declared}'/>",
+    ):
+        with pytest.raises(kt.ModelError, match=UNKNOWN):
+            kt.load(f"<mujoco>{hidden}<worldbody><geom class='%n' size='1'/></worldbody></mujoco>")
+
+
+@pytest.mark.parametrize("name, path", corpora.own_models())
+def test_own_models_pass(name, path):
+    refuse_hostile(Path(path).read_bytes(), name, Path(path).parent)
+
+
+# reading is safe itself
+
+
+def test_entities_are_never_expanded():
+    """A document type makes the strict parser refuse, so that no bomb goes off and no file is opened."""
+    levels = "".join(f"<!ENTITY e{i + 1} '{f'&e{i};' * 10}'>" for i in range(12))
+    bomb = f"<!DOCTYPE mujoco [<!ENTITY e0 'ha'>{levels}]>" + WORLD.format("<geom class='%n&e12;' size='1'/>")
+    outside = "<!DOCTYPE m [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>" + WORLD.format("<geom class='%n&x;' size='1'/>")
+    for text in (bomb, outside):
+        assert strictly_parsed(text.encode()) is None
+        with pytest.raises(kt.ModelError, match=UNKNOWN):
+            kt.load(text)
+    robot = "<!DOCTYPE robot [<!ENTITY e0 'ha'>" + levels + "]><robot name='r'><link name='&e12;'/></robot>"
+    kt.load(robot)
+
+
+@pytest.mark.parametrize("depth", [400, 100_000])
+def test_deep_nesting(depth):
+    text = WORLD.format("<body>" * depth + "<geom class='%n'/>" + "</body>" * depth)
+    with pytest.raises(kt.ModelError, match=UNKNOWN):
+        kt.load(text)
+    with pytest.raises(kt.ModelError, match="XML|deep|Error"):
+        kt.load(text.replace(" class='%n'", ""))
+
+
+def test_lenient_texts_that_mujoco_reads_load():
+    """A wrong encoding in the declaration, text around the root: MuJoCo's parser does not mind."""
+    for text in ("<?xml version='1.0' encoding='utf-16'?>" + WORLD.format("<geom name='%n' size='1'/>"),
+                 WORLD.format("<geom name='&unknown; %n' size='1'/>")):  # fmt: skip
+        assert mujoco.MjModel.from_xml_string(text).ngeom == kt.load(text).ngeom == 1
+
+
+ORACLE = "import mujoco, sys; mujoco.MjModel.from_xml_string(sys.argv[1])"
+
+
+def test_mujoco_would_have_ended():
+    """The reason for all this; when it no longer does, `hostile` can go."""
+    done = subprocess.run([sys.executable, "-c", ORACLE, BAD], capture_output=True, cwd="/")
+    assert done.returncode < 0

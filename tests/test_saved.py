@@ -1,0 +1,144 @@
+"""Saved Data: what is sound comes back as it was, and every integer that could lead compiled code astray is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.data_fields import DATA_FIELDS
+from kinetree.fields import COUNT, FLAG, INT
+from kinetree.saved import ANEW, COLUMNS, FREE, RANGES, RULED
+from tests import corpora
+
+INTEGERS = [name for name, field in DATA_FIELDS.items() if field.dtype in (INT, COUNT)]
+FLAGS = [name for name, field in DATA_FIELDS.items() if field.dtype == FLAG]
+WILD = (-1000, 10**6, 2**31 - 1)
+
+
+def again(data: kt.Data, **changes: Any) -> kt.Data:
+    """A Data restored from what would be pickled, with entries of fields exchanged on the way."""
+    other = data.copy()
+    for name, (at, value) in changes.items():
+        array = other._arrays[name]
+        (array.view(np.uint8) if array.dtype == bool else array).flat[at] = value
+    restore, arguments = other.__reduce__()
+    return restore(*arguments)
+
+
+@pytest.fixture(scope="module")
+def busy() -> kt.Data:
+    """The bundled humanoid on the floor: contacts, limits, islands, and all stages have run."""
+    model = kt.load("humanoid")
+    data = kt.Data(model)
+    kt.step(model, data, nstep=150)
+    kt.forward(model, data)
+    assert data.ncon and data.nefc and data.nisland
+    return data
+
+
+def test_every_integer_field_is_in_one_table():
+    listed = [*RANGES, *COLUMNS, *FREE, *ANEW, *RULED]
+    assert sorted(listed) == sorted(set(listed)), "a field is in two tables"
+    assert set(listed) == set(INTEGERS)
+
+
+@pytest.mark.parametrize("name, path", corpora.own_models())
+def test_sound_data_is_restored(name, path):
+    """Of every model, after some steps: all that is saved comes back, but for what is made anew."""
+    model = kt.load(path)
+    data = kt.Data(model)
+    kt.step(model, data, nstep=20)
+    other = pickle.loads(pickle.dumps(data))
+    for field in DATA_FIELDS:
+        if field not in ("stage_model", "H_pattern"):
+            np.testing.assert_array_equal(other._arrays[field], data._arrays[field], err_msg=field)
+    kt.step(model, data, nstep=5)
+    kt.step(other.model, other, nstep=5)
+    np.testing.assert_array_equal(other.qpos, data.qpos)
+
+
+@pytest.mark.parametrize("name", [*RANGES, *COLUMNS, "efc_id", "capacity"])
+def test_wild_integers_are_refused(name, busy):
+    size = busy._arrays[name].size
+    if not size:
+        pytest.skip("the model has none")
+    for at in (0, size - 1 if not DATA_FIELDS[name].growing else 0):
+        for value in WILD:
+            with pytest.raises(ValueError, match=f"^this Data is damaged: .*{name.split('_')[0]}"):
+                again(busy, **{name: (at, value)})
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_are_flags(name, busy):
+    if busy._arrays[name].size:
+        with pytest.raises(ValueError, match=f"{name}.* is 7, outside 0..1"):
+            again(busy, **{name: (0, 7)})
+
+
+def test_integers_that_do_not_fit_each_other_are_refused(busy):
+    nefc, contact = busy.nefc, int(np.flatnonzero(busy.efc_type >= 5)[0])
+    wrong = [
+        {"efc_J_rowadr": (nefc - 1, int(busy._arrays["nJ"][0]))},
+        {"efc_id": (contact, busy._capacity["maxcon"])},
+        {"contact_efc_address": (0, busy._capacity["maxefc"] - 1), "efc_type": (busy._capacity["maxefc"] - 1, 6)},
+        {"efc_J_rowsuper": (nefc - 1, 1)},
+        {"efc_type": (contact, 0)},
+        {"ne": (0, nefc + 1)},
+        {"tree_asleep": (0, 5)},
+    ]
+    for changes in wrong:
+        with pytest.raises(ValueError, match="this Data is damaged"):
+            again(busy, **changes)
+
+
+def test_contacts_newer_than_rows_are_no_damage(busy):
+    """Stages may run one by one, so a Data may be saved between them."""
+    other = busy.copy()
+    other.qpos[2] += 10.0
+    kt.kinematics(other.model, other)
+    kt.collision(other.model, other)
+    assert other.ncon == 0 and other.nefc == busy.nefc
+    assert again(other).nefc == busy.nefc
+
+
+def test_trees_asleep_are_in_rings():
+    model = kt.load("<mujoco><worldbody>" + "<body><freejoint/><geom size='1'/></body>" * 3 + "</worldbody></mujoco>")
+    data = kt.Data(model)
+    data._arrays["tree_asleep"][:] = (1, 0, 2)
+    again(data)
+    data._arrays["tree_asleep"][:] = (1, 2, 1)
+    with pytest.raises(ValueError, match="not in rings"):
+        again(data)
+
+
+def test_what_is_free_is_harmless(busy):
+    """Statistics and what each stage makes anew may hold anything."""
+    rng = np.random.default_rng(1)
+    for name in sorted(FREE | ANEW):
+        if busy._arrays[name].size:
+            at = int(rng.integers(busy._arrays[name].size))
+            other = again(busy, **{name: (at, int(rng.choice(WILD)))})
+            kt.forward(other.model, other)
+            kt.step(other.model, other, nstep=2)
+            assert np.isfinite(other.qpos).all()
+
+
+@pytest.mark.parametrize("capacity", [None, 3, {}, {"maxcon": 8}, "negative", "huge", "real", "other"])
+def test_capacities(capacity, busy):
+    restore, (fingerprint, model, sound, fixed, growing) = busy.__reduce__()
+    values = {"negative": -1, "huge": 2**40, "real": 8.0}
+    if isinstance(capacity, str):
+        capacity = {**sound, "maxcon" if capacity != "other" else "max": values.get(capacity, 8)}
+    with pytest.raises(ValueError, match="this Data is damaged: its capacity"):
+        restore(fingerprint, model, capacity, fixed, growing)
+
+
+def test_wrong_types(busy):
+    restore, (fingerprint, model, capacity, fixed, growing) = busy.__reduce__()
+    for arguments in ((None, capacity, fixed, growing), (model, capacity, None, growing), (model, capacity, fixed, 5)):
+        with pytest.raises(TypeError, match="this Data is damaged"):
+            restore(fingerprint, *arguments)
