@@ -80,7 +80,7 @@ ANEW = {
     "hull_corner", "hull_face", "hull_open", "hull_rim", "hull_stack",
 }  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
-RULED = {"capacity", "efc_id", "stage_model"}
+RULED = {"capacity", "efc_id"}
 
 
 def check_capacity(capacity: Any, room: int) -> dict[str, int]:
