@@ -40,14 +40,12 @@ data = kt.Data(model)
 def task(i):
     TASK
 
-n = int(sys.argv[1])
-first = min(n // 2, 2000)
-for i in range(first):
-    task(i)
-before = resident()
-for i in range(first, first + n):
-    task(i)
-print(resident() - before)
+n, done, sizes = int(sys.argv[1]), 0, []
+for times in (min(n // 2, 2000), n // 2, n // 2):
+    for done in range(done, done + times):
+        task(done)
+    sizes.append(resident())
+print(2 * min(sizes[1] - sizes[0], sizes[2] - sizes[1]))  # a leak shows in both halves, a whim of the allocator in one
 """
 
 # What is done, how often in a short run, how often in a long one.
