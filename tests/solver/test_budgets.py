@@ -17,6 +17,7 @@ from kinetree.conformance.states import copy_state
 from kinetree.types import Cone, DisableBit, Solver
 from tests.constraint.archipelago import archipelago
 from tests.constraint.test_make import corpus
+from tests.physics.random_scene import random_scene, spread_joints
 from tests.solver.lanes_solved import solve_side_by_side
 from tests.solver.solved import agree, agree_by_iteration, scene, solved
 
@@ -119,6 +120,61 @@ def test_any_budget_gives_mujocos_accelerations(name, cone):
 @pytest.mark.parametrize("name", MODELS)
 def test_any_budget_in_many_states(name, cone):
     compare(name, cone, 100, [1, 2, 3, 4, 5])
+
+
+def violent(mj: mujoco.MjModel, speed: float, rng: np.random.Generator) -> mujoco.MjData:
+    """A state of which the constraints cost many orders more than the tolerance: bodies fly at such a speed."""
+    out = mujoco.MjData(mj)
+    spread_joints(mj, out.qpos, rng)
+    out.qvel[:] = speed * rng.normal(size=mj.nv)
+    out.qacc_warmstart[:] = speed * rng.normal(size=mj.nv)
+    return out
+
+
+def counts(mj: mujoco.MjModel, state: mujoco.MjData, data: mujoco.MjData) -> set[int]:
+    """Iterations of MuJoCo's own runs from starts that only rounding tells apart."""
+    rng, out = np.random.default_rng(0), set()
+    for run in range(20):
+        theirs_from(mj, state, data, rng if run else None)
+        out.add(int(data.solver_niter[0]))
+    return out
+
+
+def in_random_scenes(seeds: range, budgets: list[int]) -> None:
+    """CG in violent states of random scenes: iterations and accelerations within MuJoCo's own.
+
+    A decrease that is told by the difference of two large costs is noise, by which CG would go on to its limit.
+    """
+    seen, odd = 0, []
+    for seed, speed in product(seeds, (1.0, 1e3, 1e5)):
+        mj, rng = random_scene(seed), np.random.default_rng(seed)
+        mj.opt.solver, mj.opt.noslip_iterations = int(Solver.CG), 0
+        model, state = kt.load(mj), violent(mj, speed, rng)
+        theirs, ours = mujoco.MjData(mj), kt.Data(model)
+        for limit in budgets:
+            mj.opt.iterations = model.opt.iterations = limit
+            wanted = theirs_from(mj, state, theirs)
+            if theirs.nefc == 0:
+                break
+            copy_state(state, ours)
+            kt.forward(model, ours)
+            seen += 1
+            own = counts(mj, state, theirs)
+            close = abs(ours.qacc - wanted).max() <= SAME * max(1.0, abs(wanted).max())
+            if not min(own) <= ours.solver_niter[0] <= max(own) or not (
+                close or explained(mj, state, ours.qacc, wanted)
+            ):
+                odd.append(f"scene {seed}, speed {speed}, limit {limit}: {ours.solver_niter[0]} against {sorted(own)}")
+    assert seen > len(seeds) * len(budgets) and len(odd) <= 0.01 * seen, "\n".join(odd)
+
+
+def test_cg_stops_where_mujoco_does():
+    in_random_scenes(range(12), [1, 2, 3, 5, 8, 13, 20, 100])
+
+
+@pytest.mark.soak
+def test_cg_stops_where_mujoco_does_in_many_scenes():
+    in_random_scenes(range(150), [*range(1, 21), 100])
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 7])

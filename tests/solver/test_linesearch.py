@@ -102,3 +102,16 @@ def test_no_step_from_the_minimum_or_without_a_direction():
     line = Line(pair, 0)
     line.arrays["sol_step"][:] = 0.0
     assert (line.run(searched)[:2] == 0.0).all()
+
+
+@pytest.mark.parametrize("cone", list(Cone))
+@pytest.mark.parametrize("name", NAMES)
+def test_small_changes_do_not_drown_in_rounding(name, cone):
+    """For a tiny length the cost changes by length times slope, however large it is: this is what CG stops by."""
+    pair = ready(scene(name, cone=cone))
+    for seed in range(5):
+        line = Line(pair, seed)
+        slope = line.run(evaluated, 0.0)[1]
+        for a in (1e-11, -1e-13):
+            change = line.run(evaluated, a)[0]
+            assert abs(change - a * slope) <= 1e-8 * abs(a * slope), (name, seed, a, change, a * slope)

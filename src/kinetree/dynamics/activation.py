@@ -5,14 +5,12 @@ Reads: act, the given rates, actuator_velocity, actuator_length, ctrl, time. Wri
 """
 
 from ..kernel import kernel
-from ..kernel.ops import exp, maximum, where, zero
+from ..kernel.ops import exp, maximum, zero
 from ..math.quaternion import MIN_VALUE
-from ..math.vec3 import root
 from ..types import DisableBit, DynType, GainType
-from .configuration import PI
 from .dcmotor import next_motor_state
 from .history import insert
-from .servo import clip, nearest_whole, wrap_period, wrapped
+from .servo import clip, shortest_rotation, wrap_period, wrapped
 
 INTEGRATOR, FILTEREXACT, DCMOTOR = int(DynType.INTEGRATOR), int(DynType.FILTEREXACT), int(DynType.DCMOTOR)
 SO3, NO_ACTUATION = int(GainType.SO3), int(DisableBit.ACTUATION)
@@ -44,13 +42,8 @@ def next_activation(m, d, k, slot, rate):
 @kernel
 def wrap_rotation(d, first):
     """Replace a rotation vector longer than half a turn by the shortest of the same orientation."""
-    x, y, z = d.act[first], d.act[first + 1], d.act[first + 2]
-    angle = root(x * x + y * y + z * z)
-    beyond = angle > PI
-    share = 1.0 - 2.0 * PI * nearest_whole(angle / (2.0 * PI)) / where(beyond, angle, 1.0)
-    share = where(beyond, share, zero(angle) + 1.0)
-    for i in range(3):
-        d.act[first + i] *= share
+    v = shortest_rotation((d.act[first], d.act[first + 1], d.act[first + 2]))
+    d.act[first], d.act[first + 1], d.act[first + 2] = v[0], v[1], v[2]
 
 
 @kernel

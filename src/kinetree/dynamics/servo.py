@@ -32,6 +32,15 @@ def nearest_whole(x):
 
 
 @kernel
+def shortest_rotation(v):
+    """The shortest rotation vector [rad] to the orientation of a given one: of the same axis, by half a turn at most."""
+    angle = root(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    turns = nearest_whole(angle / (2.0 * PI))
+    share = 1.0 - 2.0 * PI * turns / where(turns > 0.0, angle, 1.0)
+    return v[0] * share, v[1] * share, v[2] * share
+
+
+@kernel
 def is_position_servo(m, k):
     """Whether the types are those of a servo; its gains must still match."""
     gain, dyn = m.actuator_gaintype[k], m.actuator_dyntype[k]

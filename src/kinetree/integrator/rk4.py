@@ -8,6 +8,7 @@ Reads: qpos, qvel, act, time, qacc, act_dot. Writes: the next state. Scratch: rk
 """
 
 from ..dynamics.activation import advance_activations, advance_history
+from ..dynamics.servo import shortest_rotation
 from ..dynamics.sleep_state import dof_sleeps
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
@@ -37,9 +38,12 @@ def pulled_back(u, w):
 
 @kernel
 def pull_back_rotation(d, k, v, reach):
-    """Correct the stage velocity of three rotational dofs; the stage was reached along the one before it."""
+    """Correct the stage velocity of three rotational dofs; the stage was reached along the one before it.
+
+    As in MuJoCo by the shortest way to the same orientation: there `pulled_back` stays away from its pole at a whole turn.
+    """
     before = d.rk_vel[k - 1, v] * reach, d.rk_vel[k - 1, v + 1] * reach, d.rk_vel[k - 1, v + 2] * reach
-    rate = pulled_back(before, (d.qvel[v], d.qvel[v + 1], d.qvel[v + 2]))
+    rate = pulled_back(shortest_rotation(before), (d.qvel[v], d.qvel[v + 1], d.qvel[v + 2]))
     d.rk_vel[k, v] = rate[0]
     d.rk_vel[k, v + 1] = rate[1]
     d.rk_vel[k, v + 2] = rate[2]

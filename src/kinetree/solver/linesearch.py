@@ -29,9 +29,13 @@ def along_friction(d, i, a):
     """Change of cost, slope and curvature of a friction row at step length a."""
     start, v, mass = d.efc_jar[i], d.efc_Jv[i], d.efc_D[i]
     x, f, bound = start + a * v, d.efc_frictionloss[i], friction_bound(d, i)
-    inside = absolute(x) < bound
+    inside, was_inside = absolute(x) < bound, absolute(start) < bound
     slope = where(inside, mass * x, where(x > 0.0, f, -f)) * v
     change = friction_cost(x, f, bound, mass) - friction_cost(start, f, bound, mass)
+    # on one piece from the step alone: the difference of two costs would drown small changes in rounding
+    change = where(inside & was_inside, a * v * mass * (start + 0.5 * a * v), change)
+    change = where((x >= bound) & (start >= bound), a * v * f, change)
+    change = where((x <= -bound) & (start <= -bound), -a * v * f, change)
     return change, slope, where(inside, mass * v * v, 0.0)
 
 
@@ -72,7 +76,7 @@ def along_elliptic(d, k, i, n, a):
     t1 = (uv + a * vv) / t
     t2 = vv / t - t1 * t1 / t
     gap, gap1 = normal - mu * tangent, v0 - mu * t1
-    both = between & was_between  # the difference of squares as a product: else small changes drown in rounding
+    both = between & was_between  # the difference of squares as a product, for the same reason
     slide = a * (v0 - mu * (2.0 * uv + a * vv) / where(both, tangent + start, 1.0))
     change = where(both, 0.5 * curvature * slide * (gap + u0 - mu * start), change)
     slope = where(stuck, quad1 + a * quad2, where(between, curvature * gap * gap1, 0.0))
@@ -82,12 +86,21 @@ def along_elliptic(d, k, i, n, a):
 
 @kernel
 def along_one_sided(d, i, a):
-    """Change of cost, slope and curvature of a row that pushes only."""
+    """Change of cost, slope and curvature of a row that pushes only; if it pushes all along, a parabola for the change.
+
+    The parabola is the slope at the start and the curvature, zero of other rows.
+    """
     start, v, mass = d.efc_jar[i], d.efc_Jv[i], d.efc_D[i]
     x = start + a * v
-    pressed, was = where(x < 0.0, x, 0.0), where(start < 0.0, start, 0.0)
-    weight = where(x < 0.0, mass, 0.0)
-    return 0.5 * mass * (pressed - was) * (pressed + was), weight * x * v, weight * v * v
+    weight, was = where(x < 0.0, mass, 0.0), where(start < 0.0, mass, 0.0)
+    both = where(start < 0.0, weight, 0.0)
+    return (
+        0.5 * ((weight - both) * x * x - (was - both) * start * start),
+        weight * x * v,
+        weight * v * v,
+        both * start * v,
+        both * v * v,
+    )
 
 
 @kernel
@@ -110,8 +123,13 @@ def quadratic_part(m, d, g):
 
 @kernel
 def along(d, g, a, gauss1, gauss2):
-    """Change of the group's cost, its slope and its curvature at step length a; gauss1, gauss2: of its quadratic part."""
-    cost, slope, bend = a * (gauss1 + 0.5 * a * gauss2), gauss1 + a * gauss2, gauss2
+    """Change of the group's cost, its slope and its curvature at step length a; gauss1, gauss2: of its quadratic part.
+
+    Parabolas are added up before the length is put in: what rounding does to the sums is then the same at all lengths, and
+    changes are told apart that are far smaller than the cost.
+    """
+    cost, slope, bend = zero(a), gauss1 + a * gauss2, gauss2
+    linear, square = gauss1, gauss2
     losses = d.ne[0] + d.nf[0]
     for run in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
         first, end = d.row_run[run, FIRST], d.row_run[run, END]
@@ -125,10 +143,11 @@ def along(d, g, a, gauss1, gauss2):
                 n = d.contact_dim[d.efc_id[i]]
                 c, s, b = along_elliptic(d, d.efc_id[i], i, n, a)
             else:
-                c, s, b = along_one_sided(d, i, a)
+                c, s, b, s0, b0 = along_one_sided(d, i, a)
+                linear, square = linear + s0, square + b0
             cost, slope, bend = cost + c, slope + s, bend + b
             i += n
-    return cost, slope, where(bend > 0.0, bend, MIN_VALUE)
+    return cost + a * (linear + 0.5 * a * square), slope, where(bend > 0.0, bend, MIN_VALUE)
 
 
 @kernel
