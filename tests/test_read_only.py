@@ -73,9 +73,13 @@ def test_other_views(rich, touching):
             view.flags.writeable = True
 
 
+@pytest.fixture(scope="module")
+def lanes() -> LaneData:
+    return LaneData(kt.load(TOUCHING), 2)
+
+
 @pytest.mark.parametrize("name", DATA_ARRAYS)
-def test_fields_of_lanes(name):
-    lanes = LaneData(kt.load(TOUCHING), 2)
+def test_fields_of_lanes(name, lanes):
     check_locked(getattr(lanes, name), lanes.arrays[name])
 
 

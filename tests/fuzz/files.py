@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,20 +27,20 @@ BUILDERS = """<mujoco model="builders"><compiler autolimits="true"/><size memory
 <body name="r"><joint class="50%"/><geom class="a"/><site name="rs"/></body></replicate>
 <frame name="f" pos="0 0 1"><attach model="other" body="b" prefix="x_"/></frame>
 <body name="mesh"><freejoint/><geom type="mesh" mesh="cube"/><geom type="mesh" mesh="tetra"/>
-<geom type="mesh" mesh="ball"/></body>
-<composite type="cable" curve="s" count="5 1 1" size="1" offset="0 0 2" prefix="c" initial="none">
-<joint kind="main" damping=".1"/>
-<geom type="capsule" size=".01"/></composite></worldbody>
+<geom type="mesh" mesh="ball"/></body></worldbody>
 <tendon><spatial name="rope" range="0 1"><site site="rs0"/><site site="rs1"/></spatial></tendon>
 <actuator><position name="p" tendon="rope" kp="3"/></actuator>
 <sensor><tendonpos tendon="rope"/><user dim="3"/></sensor><keyframe><key name="k" time="1"/></keyframe>
 <custom><numeric name="n" size="4" data="1 2"/><text name="x" data="50% %s"/>
 <tuple name="y"><element objtype="body" objname="mesh"/></tuple>
 </custom></mujoco>"""
+FLEX = """<mujoco><worldbody><body name="b">
+<flexcomp name="f" type="grid" count="3 3 1" spacing=".1 .1 .1" dim="2" radius=".01">
+<edge equality="true"/><contact selfcollide="none"/></flexcomp></body></worldbody></mujoco>"""
 ASSETS = {
     "cube.obj": b"".join(b"v %d %d %d\n" % (i & 1, i >> 1 & 1, i >> 2) for i in range(8))
     + b"f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n",
-    "part.xml": b"<mujoco><worldbody><body name='part'><geom size='.2'/></body></worldbody></mujoco>",
+    "part.xml": b"<mujoco><body name='part'><geom size='.2'/></body></mujoco>",
     "other.xml": b"<mujoco><worldbody><body name='b'><joint/><geom size='.3'/></body></worldbody></mujoco>",
 }
 VALUES = (
@@ -63,6 +64,7 @@ NAMES = (
     "type",
     "prefix",
 )
+PNG = b"\x89PNG\r\n\x1a\n"
 ATTRIBUTE = re.compile(r"([\w]+)=([\"'])(.*?)\2", re.S)
 ELEMENT = re.compile(r"<(\w+)([^<>]*)/>")
 
@@ -70,7 +72,7 @@ ELEMENT = re.compile(r"<(\w+)([^<>]*)/>")
 def sources() -> list[str]:
     """Sound texts."""
     files = [*sorted(MODELS.glob("*.xml")), *sorted(MODELS.glob("*.urdf"))]
-    return [BUILDERS, BUILDERS, RICH, *(text for file in files if len(text := file.read_text()) < LARGEST_TEXT)]
+    return [BUILDERS, BUILDERS, FLEX, RICH, *(text for file in files if len(text := file.read_text()) < LARGEST_TEXT)]
 
 
 def mutated(text: str, rng: np.random.Generator) -> str:
@@ -127,6 +129,31 @@ def damaged(contents: bytes, rng: np.random.Generator) -> bytes:
     return bytes(out)
 
 
+def chunk(kind: bytes, contents: bytes) -> bytes:
+    """A part of a PNG image."""
+    check = zlib.crc32(kind + contents).to_bytes(4, "big")
+    return len(contents).to_bytes(4, "big") + kind + contents + check
+
+
+def binary_asset(rng: np.random.Generator) -> tuple[str, str, bytes]:
+    """A file that is no text: the element that names it, its name and its contents."""
+    kind = int(rng.integers(3))
+    if kind == 0:
+        grid = np.array([3, 4], np.int32).tobytes() + rng.random(12, np.float32).tobytes()
+        return '<hfield name="x" file="x.bin" size="1 1 1 1" content_type="image/vnd.mujoco.hfield"/>', "x.bin", grid
+    if kind == 1:
+        head = chunk(b"IHDR", np.array([4, 4], ">u4").tobytes() + b"\x08\x02\0\0\0")
+        rows = chunk(b"IDAT", zlib.compress((b"\0" + bytes(12)) * 4))
+        if rng.random() < 0.5:
+            return '<hfield name="x" file="x.png" size="1 1 1 1"/>', "x.png", PNG + head + rows + chunk(b"IEND", b"")
+        return '<texture name="x" type="2d" file="x.png"/>', "x.png", PNG + head + rows + chunk(b"IEND", b"")
+    counts = np.array([4, 0, 1, 1], np.int32).tobytes()
+    bone = b"mesh".ljust(40, b"\0") + np.zeros(7, np.float32).tobytes() + np.int32(4).tobytes()
+    bone += np.arange(4, dtype=np.int32).tobytes() + np.ones(4, np.float32).tobytes()
+    skin = counts + np.zeros(12, np.float32).tobytes() + np.array([0, 1, 2], np.int32).tobytes() + bone
+    return '<skin name="x" file="x.skn"/>', "x.skn", skin
+
+
 def binary_mesh(rng: np.random.Generator) -> tuple[str, bytes]:
     """A tetrahedron as STL or MSH."""
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], np.float32)
@@ -149,7 +176,7 @@ def lines(rng: np.random.Generator) -> Iterator[str]:
         text, assets = str(texts[rng.integers(len(texts))]), dict(ASSETS)
         for _ in range(int(rng.integers(1, 3))):
             text = mutated(text, rng)
-        kind = int(rng.integers(4))
+        kind = int(rng.integers(5))
         if kind == 0:
             yield f"look(kt.load({text!r}, {assets!r}))"
         elif kind == 1:
@@ -161,6 +188,10 @@ def lines(rng: np.random.Generator) -> Iterator[str]:
             name = str(rng.choice(list(assets)))
             assets[name] = damaged(assets[name], rng)
             yield f"look(kt.load({BUILDERS!r}, {assets!r}))"
+        elif kind == 3:
+            element, name, contents = binary_asset(rng)
+            assets[name] = damaged(contents, rng)
+            yield f"look(kt.load({BUILDERS.replace('</asset>', element + '</asset>')!r}, {assets!r}))"
         else:
             name, contents = binary_mesh(rng)
             assets[name] = damaged(contents, rng)
