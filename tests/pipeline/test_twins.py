@@ -13,6 +13,7 @@ import kinetree as kt
 from kinetree.batch.lanes import LaneData
 from kinetree.conformance.tolerances import ACCELERATION
 from kinetree.data_fields import DATA_FIELDS
+from kinetree.fields import REAL
 from tests.pipeline.both import close, quietly
 from tests.pipeline.twins import TWINS
 
@@ -27,6 +28,7 @@ RESULTS = [
     and name not in ("contact_H", "contact_mu", "efc_Y", "efc_Y_rownnz", "efc_Y_rowadr", "efc_Y_colind", "nY", "efc_J",
                      "solver_nnz", "solver_improvement", "solver_gradient", "solver_lineslope", "wrap_xpos", "wrap_obj")
 ]  # fmt: skip
+BOOKS = ("stage_clock", "stage_runs", "capacity", "warning_pass", "tree_pass", "flg_energy_pass")  # how often, how much
 SOLVERS = (kt.Solver.NEWTON, kt.Solver.CG, kt.Solver.PGS)
 
 
@@ -177,9 +179,9 @@ def test_lanes_do_not_take_over_what_another_model_left(name):
     for lane, world in enumerate(worlds):
         lanes.load(lane, world)
         clean.load(lane, fresh(first, world))
-    for side in (lanes, clean):
-        side.run(kt.pipeline.forward)
-    np.testing.assert_array_equal(lanes.qacc, clean.qacc)
+    for field in DATA_FIELDS.values():  # numbers may stay, but nothing that leads from place to place
+        if field.dtype != REAL and not field.growing and field.name not in BOOKS:
+            np.testing.assert_array_equal(getattr(lanes, field.name), getattr(clean, field.name), err_msg=field.name)
     lanes.store(0, worlds[0])
     other = fresh(second, worlds[0])
     kt.forward(second, worlds[0])
