@@ -212,7 +212,9 @@ def test_pauses_do_not_multiply_warnings():
     """However long a call takes, it warns once."""
     model = kt.load("humanoid")
     data = kt.Data(model)
-    kt.step(model, data, 5000)  # the same motion, as controls that are bad count as zero: now there is room for all of it
+    kt.step(
+        model, data, 5000
+    )  # the same motion, as controls that are bad count as zero: now there is room for all of it
     data.reset()
     data.ctrl[0] = np.nan
     begin = time.perf_counter()
