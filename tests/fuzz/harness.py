@@ -12,7 +12,16 @@ import tempfile
 from tests.fuzz.child import blocks
 
 ROOT = pathlib.Path(__file__).parents[2]
-ATTACKS = ("values", "stages", "files", "pickles", "caches", "signals", "threads", "scenes")  # a test runs a case of each
+ATTACKS = (
+    "values",
+    "stages",
+    "files",
+    "pickles",
+    "caches",
+    "signals",
+    "threads",
+    "scenes",
+)  # a test runs a case of each
 LIMIT = 120.0  # seconds for a case, most of which a busy machine spends on its start
 TRIES = 40  # runs to find out which lines a failure needs
 
