@@ -57,6 +57,8 @@ DEEDS = {
     "a stage": lambda m, d, pd, state: kt.kinematics(m, d),
     "inverse": lambda m, d, pd, state: kt.inverse(m, d),
     "a function": lambda m, d, pd, state: kt.jac_body(m, d, body=1),
+    "a ray": lambda m, d, pd, state: kt.ray(m, d, (0.0, 0.0, 3.0), (0.0, 0.0, -1.0)),
+    "a distance": lambda m, d, pd, state: kt.geom_distance(m, d, 1, 2),
     "stable PD": lambda m, d, pd, state: pd.step(d),
     "reset": lambda m, d, pd, state: d.reset(),
     "reset_keyframe": lambda m, d, pd, state: d.reset_keyframe(0),

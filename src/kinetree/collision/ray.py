@@ -127,7 +127,9 @@ def _run(model: Model, data: Data, rays: np.ndarray, reals: Sequence[float], int
     words = _ARGUMENTS.words({"rays": rays})
     words.view(np.float64)[: len(reals)] = reals
     words[len(reals) : len(_ARGUMENTS.constants)] = (len(rays), *integers)
-    return _entry()(model.address, data.address, words.ctypes.data)
+    while status := _entry()(model.address, data.address, words.ctypes.data):
+        data._grow(status)  # which raises, as another thread is inside
+    return None
 
 
 def ray(
