@@ -175,6 +175,18 @@ def test_centres_hairs_apart_give_mujocos_depth(pair):
             assert got == pytest.approx(wanted, abs=1e-6), f"{pair} at {theirs.qpos.tolist()}"
 
 
+def own_depths(mj, data):
+    """What MuJoCo finds in this pose and a last digit beside it: EPA may end on a triangle next to the nearest."""
+    rng, pose, out = np.random.default_rng(1), data.qpos.copy(), []
+    for size in (0.0, *np.repeat([1e-16, 1e-15], 20)):
+        data.qpos[:] = pose + size * rng.normal(size=pose.size)
+        mujoco.mj_kinematics(mj, data)
+        out.append(mujoco.mj_geomDistance(mj, data, 0, 1, 10.0, None))
+    data.qpos[:] = pose
+    mujoco.mj_kinematics(mj, data)
+    return [depth for depth in out if depth < 0.0]
+
+
 @pytest.mark.parametrize("pair", list(itertools.combinations_with_replacement(("box", *HULLS), 2)), ids=" ".join)
 def test_their_depth_is_that_of_the_nearest_face(pair):
     """In one place, where EPA has to be helped: against all faces of the difference."""
@@ -188,7 +200,9 @@ def test_their_depth_is_that_of_the_nearest_face(pair):
         difference = (corners(mj, theirs, 0)[:, None] - corners(mj, theirs, 1)[None]).reshape(-1, 3)
         wanted = ConvexHull(difference).equations[:, 3].max()
         got, _ = geom_distance(model, ours, 0, 1)
-        assert got == pytest.approx(wanted, abs=1e-5), f"{pair} at {theirs.qpos.tolist()}"
+        what = f"{pair} at {theirs.qpos.tolist()}: {got}, not {wanted}"
+        near = abs(got - wanted) < 1e-5
+        assert near or min(abs(got - other) for other in own_depths(mj, theirs)) < 1e-9, what
 
 
 @pytest.mark.parametrize("second", ["sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"])
