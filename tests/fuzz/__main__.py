@@ -42,6 +42,7 @@ def main(arguments: list[str]) -> int:
         print(result.report() if result.ending else f"{len(result.lines)} operations, {result.refused} refused")
         return bool(result.ending)
     seconds = float(arguments[0]) if arguments else 60.0
+    os.environ.setdefault("FUZZ_OPERATIONS", "2000")  # the start of a process takes as long as a thousand
     first_seed = int(os.environ.get("FUZZ_SEED", int(time.time()) % 10**6 * 1000))
     print(f"first seed {first_seed} (FUZZ_SEED starts there again)", flush=True)
     return bool(attack_for(seconds, first_seed, int(os.environ.get("WORKERS", 2))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +12,7 @@ import kinetree as kt
 from kinetree.data_fields import DATA_FIELDS
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, STATISTIC_FIELDS
 
-OPERATIONS = 400
+OPERATIONS = int(os.environ.get("FUZZ_OPERATIONS", 400))  # of a case
 MODELS = ("humanoid", "ball_humanoid", "quadruped", "arm", "tendon_finger", "cartpole", "double_pendulum")
 VALUES = (
     "np.nan", "np.inf", "-np.inf", "1e308", "-1e308", "5e-324", "0", "-0.0", "-1", "1", "0.5", "2**31", "-2**31",
