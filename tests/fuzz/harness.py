@@ -53,12 +53,12 @@ def run_case(attack: str, seed: int | pathlib.Path, limit: float = LIMIT) -> Res
         command = [sys.executable, "-m", "tests.fuzz.child", attack, str(seed), str(folder), str(log)]
         try:
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, errors="replace")
-            code, output = done.returncode, done.stdout + done.stderr
+            code, said, output = done.returncode, done.stdout.split(), done.stdout + done.stderr
         except subprocess.TimeoutExpired as late:
-            code, output = None, str(late.stderr or "")
+            code, said, output = None, [], str(late.stderr or "")
         lines = blocks(log.read_text(errors="replace")) if log.exists() else []
     if code == 0:
-        return Result(attack, lines, int(output.split()[-1]) if output.split() else 0, "", output)
+        return Result(attack, lines, int(said[-1]), "", output)
     ending = f"no end within {limit:g} s" if code is None else f"exit code {code}"
     if code is not None and code < 0:
         ending = f"killed by {signal.Signals(-code).name}"
