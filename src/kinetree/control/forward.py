@@ -196,11 +196,14 @@ def obstacle(m, a):
 
 @kernel(scalar=True)
 def run_evaluate(m, d, a):
-    """`evaluate`; 1 if there is something to warn of, the obstacle if nothing was done."""
+    """`evaluate`; 1 if there is something to warn of, LACKS_ROOM if it was broken off, the obstacle if nothing was done."""
     if obstacle(m, a) != 0:
         return obstacle(m, a)
     remember_warnings(d)
+    begin_pass(m, d)
     evaluate(m, d, a)
+    if lacked_room(m, d):
+        return LACKS_ROOM
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
 
 
