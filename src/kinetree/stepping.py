@@ -22,6 +22,7 @@ from .bad_states import (
     BADQACC,
     BADQPOS,
     BADQVEL,
+    KINDS_OF_RETURN,
     LACKS_ROOM,
     PAUSED,
     any_new_warning,
@@ -80,8 +81,8 @@ def run_forward(m, d, n):
 def run_steps(m, d, n):
     """Up to n steps; 0 if nothing happened. With -n the first acceleration is taken as it is: that of a state just reset.
 
-    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass. After a pause,
-    which it shows as well, warnings before the pause count as new.
+    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass; after a pause
+    and for want of room the result says it too. After a pause warnings before it count as new.
     """
     if n == 0 or d.steps_left[0] != n:
         remember_warnings(d)
@@ -91,7 +92,7 @@ def run_steps(m, d, n):
         left = n if k == 0 else steps - k
         if k > 0 and time_is_up(d, STEPS):
             d.steps_left[0] = left
-            return PAUSED
+            return PAUSED + KINDS_OF_RETURN * left
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = steps - k
             return 1
@@ -99,7 +100,7 @@ def run_steps(m, d, n):
         forward_stage(m, d)
         if lacked_room(m, d):
             d.steps_left[0] = left
-            return LACKS_ROOM
+            return LACKS_ROOM + KINDS_OF_RETURN * left
         if left > 0 and motion_is_bad(m, d, d.qacc, BADQACC):
             d.steps_left[0] = -left
             return 1
@@ -108,7 +109,7 @@ def run_steps(m, d, n):
         integrate(m, d)
         if lacked_room(m, d):  # in a substep, which was taken back
             d.steps_left[0] = left
-            return LACKS_ROOM
+            return LACKS_ROOM + KINDS_OF_RETURN * left
     return any_new_warning(d)
 
 
@@ -159,12 +160,13 @@ def _carry_on(kernel_: Any, model: Model, data: Data, n: int, status: int) -> in
 
 def left_to_do(model: Model, data: Data, n: int, status: int) -> int:
     """After an early return: how many of n steps are left, once what it was for has been seen to."""
-    if status == PAUSED:
-        return int(data._arrays["steps_left"][0])
-    if status == LACKS_ROOM:
-        return _make_room(model, data)
-    data._grow(status)  # which raises, as another thread is inside
-    return n
+    left, kind = divmod(status, KINDS_OF_RETURN)
+    if kind == LACKS_ROOM:
+        _make_room(model, data)
+    elif kind != PAUSED:
+        data._grow(status)  # which raises, as another thread is inside
+        return n
+    return left
 
 
 def step(model: Model, data: Data, nstep: int = 1) -> None:
@@ -249,12 +251,10 @@ def _report(model: Model, data: Data, resets: bool = True) -> int:
     return left
 
 
-def _make_room(model: Model, data: Data) -> int:
-    """For the contacts and constraints that did not fit; how many steps are left. What came before is reported."""
-    left = int(data._arrays["steps_left"][0])
+def _make_room(model: Model, data: Data) -> None:
+    """For the contacts and constraints that did not fit. What came before is reported."""
     data._grow()
     _report(model, data, resets=False)
-    return left
 
 
 def warn_of_moment(text: str) -> None:

@@ -234,6 +234,7 @@ class StablePD:
     def _run(self, kernel: Any, data: Data) -> int:
         """Run a kernel; after a closer look where it has doubts about target or solver, with more room if that is lacking."""
         self._arrays["unsettled"] = 0
+        steps, unchecked = self._arrays["steps"], self._arrays["unchecked"]
         status = run(kernel, self._model, data, self._arrays)
         for obstacle, remove in (
             (DOUBTFUL, self._check_target),
@@ -242,11 +243,10 @@ class StablePD:
             if status == obstacle:
                 remove()
                 status = run(kernel, self._model, data, self._arrays)
-        while status in (stepping.LACKS_ROOM, stepping.PAUSED):
-            steps = self._arrays["steps"]
+        while status % stepping.KINDS_OF_RETURN in (stepping.LACKS_ROOM, stepping.PAUSED):
             left = stepping.left_to_do(self._model, data, steps, status)
-            if left < steps:
-                self._arrays["steps"], self._arrays["unchecked"] = left, 0
+            steps, unchecked = left, unchecked if left == steps else 0
+            self._arrays["steps"], self._arrays["unchecked"] = steps, unchecked
             status = run(kernel, self._model, data, self._arrays)
         return status
 
