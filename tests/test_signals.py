@@ -167,7 +167,7 @@ def test_a_handler_that_does_not_raise_changes_nothing():
 
     kt.step(model, twin, 1)
     kt.kinematics(model, twin.copy())
-    nstep = 4000
+    nstep = 20_000
     with alarms(handler, 0.004):
         kt.step(model, data, nstep)
     states = {twin.time: twin.get_state()}
@@ -260,7 +260,7 @@ def test_a_handler_inside_a_solve_may_read_but_not_step():
 def test_pauses_do_not_multiply_warnings():
     """However long a call takes, it warns once."""
     model = kt.load("humanoid")
-    data, nstep = kt.Data(model), 5000
+    data, nstep = kt.Data(model), 20_000
     kt.step(model, data, nstep)  # the same motion, as bad controls count as zero: now there is room for all of it
     data.reset()
     data.ctrl[0] = np.nan
