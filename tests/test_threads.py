@@ -17,7 +17,7 @@ import pytest
 import kinetree as kt
 from kinetree.batch.lanes import LaneData
 from kinetree.kernel import JIT, stage
-from kinetree.occupancy import OWNER
+from kinetree.occupancy import CHANGING, OWNER, reading
 
 pytestmark = pytest.mark.skipif(not JIT, reason="Python's lock keeps threads apart where nothing is compiled")
 
@@ -151,6 +151,30 @@ def test_what_is_raised_sets_it_free():
     thread.start()
     thread.join()
     assert data.time == pytest.approx(3 * model.opt.timestep) and data._guard[OWNER] == 0
+
+
+def test_arguments_may_be_named():
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    data.set_state(state=np.arange(4.0), spec=kt.State.PHYSICS)
+    np.testing.assert_array_equal(data.get_state(spec=kt.State.PHYSICS), np.arange(4.0))
+
+
+def test_a_change_within_another_call_ends_with_itself():
+    """Where the thread has the Data already, one change is over before the next begins."""
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    kt.step(model, data)
+    state = data.get_state()
+
+    @reading
+    def twice(data):
+        data.reset()
+        data.set_state(state)
+
+    twice(data)
+    np.testing.assert_array_equal(data.get_state(), state)
+    assert data._guard[OWNER] == data._guard[CHANGING] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -47,36 +47,40 @@ def exclusive(method: Method) -> Method:
 
     What a handler of a signal breaks off is done again, and to its end: a Data must not be left half changed.
     """
-    return _taking(method, reads=False)
+    return _taking(method, inside=False, changes=True)
 
 
 def reading(method: Method) -> Method:
     """Decorator: a method that reads all of a Data. A handler of a signal may call it while its own thread is inside."""
-    return _taking(method, reads=True)
+    return _taking(method, inside=True, changes=False)
 
 
-def _taking(method: Any, reads: bool) -> Any:
+def _taking(method: Any, inside: bool, changes: bool) -> Any:
+    """inside: may a handler of a signal call it in the middle of compiled code? changes: does it change memory?"""
+
     @functools.wraps(method)
-    def call(self: Any, *args: Any) -> Any:
-        guard, me = self._guard, threading.get_ident()
+    def call(data: Any, *args: Any, **named: Any) -> Any:
+        guard, me = data._guard, threading.get_ident()
         outer = guard[OWNER] == me
-        if outer and not reads and (guard[INSIDE] or guard[CHANGING]):
+        if outer and ((guard[INSIDE] and not inside) or (guard[CHANGING] and changes)):
             refuse(guard)
         try:  # the end of this must not call anything, or a signal could come between it and the release
-            while not outer and TAKE and TAKE[0](self.address) == BUSY:
+            while not outer and TAKE and TAKE[0](data.address) == BUSY:
                 refuse(guard)
-            if reads:
-                return method(self, *args)
+            if not changes:
+                return method(data, *args, **named)
             guard[CHANGING] = 1  # handlers of signals may run stages in between, but not change memory once more
             try:
-                return method(self, *args)
+                return method(data, *args, **named)
             except BaseException:
-                method(self, *args)
+                method(data, *args, **named)
                 raise
         finally:
             if not outer and guard[OWNER] == me:
                 guard[CHANGING] = 0
                 guard[OWNER] = 0
+            elif outer and changes:
+                guard[CHANGING] = 0
 
     return call
 
