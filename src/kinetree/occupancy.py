@@ -55,11 +55,26 @@ def reading(method: Method) -> Method:
     return _taking(method, inside=True, changes=False)
 
 
-def _taking(method: Any, inside: bool, changes: bool) -> Any:
+def holding(*places: int) -> Callable[[Method], Method]:
+    """Decorator: a function that writes into the Data at these places of its arguments, or runs stage after stage on them.
+
+    Other threads stay out until its end; its own may do with them what it likes on the way, as callbacks do.
+    """
+
+    def decorate(function: Any) -> Any:
+        for place in places:
+            function = _taking(function, inside=False, changes=False, place=place)
+        return function
+
+    return decorate
+
+
+def _taking(method: Any, inside: bool, changes: bool, place: int = 0) -> Any:
     """inside: may a handler of a signal call it in the middle of compiled code? changes: does it change memory?"""
 
     @functools.wraps(method)
-    def call(data: Any, *args: Any, **named: Any) -> Any:
+    def call(*args: Any, **named: Any) -> Any:
+        data = args[place]
         guard, me = data._guard, threading.get_ident()
         outer = guard[OWNER] == me
         if outer and ((guard[INSIDE] and not inside) or (guard[CHANGING] and changes)):
@@ -68,12 +83,12 @@ def _taking(method: Any, inside: bool, changes: bool) -> Any:
             while not outer and TAKE and TAKE[0](data.address) == BUSY:
                 refuse(guard)
             if not changes:
-                return method(data, *args, **named)
+                return method(*args, **named)
             guard[CHANGING] = 1  # handlers of signals may run stages in between, but not change memory once more
             try:
-                return method(data, *args, **named)
+                return method(*args, **named)
             except BaseException:
-                method(data, *args, **named)
+                method(*args, **named)
                 raise
         finally:
             if not outer and guard[OWNER] == me:
