@@ -180,6 +180,49 @@ def test_the_same_thread_may_come_back_in_callbacks():
     assert times == pytest.approx([0.0, model.opt.timestep, 2 * model.opt.timestep])
 
 
+USER_GAIN = """<mujoco><worldbody><body><joint name="j"/><geom size=".1" pos=".5 0 0"/></body></worldbody>
+<actuator><general joint="j" gaintype="user"/></actuator></mujoco>"""
+CALLING = {
+    "step": lambda m, d: kt.step(m, d, 3),
+    "forward": kt.forward,
+    "inverse": kt.inverse,
+    "step1": kt.step1,
+    "step2": kt.step2,
+    "stable PD": lambda m, d: kt.StablePD(m, 50.0, 5.0).step(d, nstep=3),
+}
+
+
+@pytest.mark.parametrize("deed", CALLING)
+def test_callbacks_leave_no_way_in_for_other_threads(deed):
+    """A second thread is refused while the first is in a callback, and the first does what it would have done alone."""
+    model = kt.load(USER_GAIN)
+    data, refused, watched = kt.Data(model), [], [False]
+
+    def come_in():
+        try:
+            kt.kinematics(model, data)
+        except kt.BusyError as error:
+            refused.append(error)
+
+    def callback(model, data, *rest):
+        if watched[0]:
+            thread = threading.Thread(target=come_in)
+            thread.start()
+            thread.join()
+        kt.subtree_vel(model, data)
+        return 1.0
+
+    model.callbacks.passive = model.callbacks.act_gain = callback
+    kt.forward(model, data)
+    twin = data.copy()
+    CALLING[deed](model, twin)
+    watched[0] = True
+    CALLING[deed](model, data)
+    assert refused
+    np.testing.assert_array_equal(data.get_state(), twin.get_state())
+    assert data._guard[OWNER] == 0
+
+
 def test_what_is_raised_sets_it_free():
     """Errors of callbacks and of arguments; another thread then has its turn."""
     model = kt.load("cartpole")

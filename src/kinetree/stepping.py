@@ -39,6 +39,7 @@ from .errors import SimulationWarning
 from .kernel import JIT, compiled, float_machine, kernel
 from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments, plain
+from .occupancy import holding
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
 from .prerequisites import prepare
@@ -312,7 +313,12 @@ def forward(model: Model, data: Data) -> None:
 def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:
     """Forward dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_forwardSkip."""
     check_arguments("forward_skip", model, data)
-    skip, callbacks = Stage(skip), model.callbacks
+    _forward(model, data, Stage(skip), skip_sensors)
+
+
+@holding(1)
+def _forward(model: Model, data: Data, skip: Stage = Stage.NONE, skip_sensors: bool = False) -> None:
+    callbacks = model.callbacks
     _check_skipped("forward_skip", model, data, skip)
     _remember(data)
     if skip < Stage.POS:
@@ -394,6 +400,7 @@ def _check(model: Model, data: Data, acceleration: bool = False) -> bool:
     return reset
 
 
+@holding(1)
 def _step_with_callbacks(model: Model, data: Data) -> None:
     """One step, stage by stage; the substeps of RK4 call the callbacks too, as in MuJoCo."""
     _check(model, data)
@@ -455,6 +462,11 @@ def step1(model: Model, data: Data) -> None:
     """The first half of a step: all that controls and applied forces do not change. MuJoCo's mj_step1."""
     check_arguments("step1", model, data)
     _get_ready(model)
+    _step1(model, data)
+
+
+@holding(1)
+def _step1(model: Model, data: Data) -> None:
     _check(model, data)
     _forward_position(model, data)
     _forward_velocity(model, data)
@@ -466,6 +478,11 @@ def step1(model: Model, data: Data) -> None:
 def step2(model: Model, data: Data) -> None:
     """The second half of a step, after the user has set controls and forces; RK4 counts as Euler. MuJoCo's mj_step2."""
     prepare("step2", model, data)
+    _step2(model, data)
+
+
+@holding(1)
+def _step2(model: Model, data: Data) -> None:
     _remember(data)
     _forward_acceleration(model, data)
     _report(model, data)
@@ -500,7 +517,11 @@ def inverse_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
     """Inverse dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_inverseSkip."""
     check_arguments("inverse_skip", model, data)
     _check_inverse(model)
-    skip = Stage(skip)
+    _inverse(model, data, Stage(skip), skip_sensors)
+
+
+@holding(1)
+def _inverse(model: Model, data: Data, skip: Stage, skip_sensors: bool) -> None:
     _check_skipped("inverse_skip", model, data, skip)
     if skip < Stage.POS:
         pipeline.fwd_position(model, data)

@@ -20,6 +20,7 @@ from ..data_fields import STATE_FIELDS
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
 from ..model import Model
+from ..occupancy import holding
 from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
@@ -279,6 +280,7 @@ class StablePD:
 
     # with callbacks: stages run one by one from Python
 
+    @holding(1)
     def _forward_with_callbacks(self, data: Data, evaluating: bool = False) -> None:
         """A forward pass; to evaluate torques, without constraints and sensors: such data never has contacts."""
         model = self._model
@@ -300,6 +302,7 @@ class StablePD:
         if unsettled:
             self._warn(data)
 
+    @holding(1)
     def _step_with_callbacks(self, data: Data) -> None:
         stepping._check(self._model, data)
         self._forward_with_callbacks(data)
