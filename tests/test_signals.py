@@ -14,6 +14,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import data as data_module
+from kinetree import stepping
 from kinetree.kernel import JIT
 from kinetree.occupancy import OWNER
 from kinetree.types import WarningType
@@ -166,7 +167,7 @@ def test_a_handler_that_does_not_raise_changes_nothing():
 
     kt.step(model, twin, 1)
     kt.kinematics(model, twin.copy())
-    nstep = 4000
+    nstep = 20_000
     with alarms(handler, 0.004):
         kt.step(model, data, nstep)
     states = {twin.time: twin.get_state()}
@@ -176,6 +177,50 @@ def test_a_handler_that_does_not_raise_changes_nothing():
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
     assert len(seen) > 1
     assert all(np.array_equal(states[at], state) for at, state in seen if at)
+
+
+@pytest.mark.parametrize("how", ["step", "stable_pd"])
+def test_steps_are_all_made_whatever_a_handler_does_with_the_data(how):
+    """Forward passes and steps of its own, of which the state shows no more than these."""
+    model = kt.load("humanoid")
+    data, twin, more, advance = kt.Data(model), kt.Data(model), [], stepper(model, how)
+
+    def handler(number, frame):
+        kt.forward(model, data)
+        if how == "step":
+            kt.step(model, data, 2)
+            more.append(2)
+        else:
+            more.append(0)
+
+    nstep = 20_000
+    advance(data, nstep + 1000)  # now there is room for all of it: where room is made, a handler cannot make more
+    data.reset()
+    with alarms(handler, 0.004):
+        advance(data, nstep)
+    assert len(more) > 1
+    advance(twin, nstep + sum(more))
+    assert data.time == twin.time
+    np.testing.assert_array_equal(data.get_state(kt.State.PHYSICS), twin.get_state(kt.State.PHYSICS))
+
+
+def test_room_is_made_whatever_a_handler_does_with_the_data(monkeypatch):
+    """A handler that runs where contacts did not fit, before Python has made room for them."""
+    model = kt.load("humanoid")
+    data, twin, real, calls = kt.Data(model), kt.Data(model), stepping._run, []
+
+    def run(*arguments):
+        status = real(*arguments)
+        if status % stepping.KINDS_OF_RETURN == stepping.LACKS_ROOM and not calls:
+            calls.append(status)
+            kt.forward(model, data)
+        return status
+
+    kt.step(model, twin, 600)
+    kt.step(model, kt.Data(model))
+    monkeypatch.setattr(stepping, "_run", run)
+    assert not stepping._enter(stepping.run_steps, model, data, 600)
+    assert len(calls) == 1 and data.time == twin.time
 
 
 def test_a_handler_may_raise_what_it_likes():
@@ -215,18 +260,16 @@ def test_a_handler_inside_a_solve_may_read_but_not_step():
 def test_pauses_do_not_multiply_warnings():
     """However long a call takes, it warns once."""
     model = kt.load("humanoid")
-    data = kt.Data(model)
-    kt.step(
-        model, data, 5000
-    )  # the same motion, as controls that are bad count as zero: now there is room for all of it
+    data, nstep = kt.Data(model), 20_000
+    kt.step(model, data, nstep)  # the same motion, as bad controls count as zero: now there is room for all of it
     data.reset()
     data.ctrl[0] = np.nan
     begin = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        kt.step(model, data, 5000)
+        kt.step(model, data, nstep)
     assert time.perf_counter() - begin > 0.05, "long enough for pauses"
-    assert len(caught) == 1 and data.warning_number[WarningType.BADCTRL] == 5000
+    assert len(caught) == 1 and data.warning_number[WarningType.BADCTRL] == nstep
 
 
 @pytest.mark.parametrize("integrator", [kt.Integrator.EULER, kt.Integrator.RK4])

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ import pytest
 import kinetree as kt
 from kinetree.batch.lanes import LaneData
 from kinetree.kernel import JIT, stage
-from kinetree.occupancy import OWNER
+from kinetree.occupancy import CHANGING, OWNER, reading
 
 pytestmark = pytest.mark.skipif(not JIT, reason="Python's lock keeps threads apart where nothing is compiled")
 
@@ -30,7 +30,8 @@ def occupied(model, data):
 
     def work():
         while not stop:
-            kt.step(model, data, 5_000)
+            with suppress(kt.BusyError):  # between two calls, or where room is made, the other may be faster
+                kt.step(model, data, 5_000)
 
     thread = threading.Thread(target=work, name="the stepping thread")
     thread.start()
@@ -67,6 +68,11 @@ DEEDS = {
     "copy": lambda m, d, pd, state: d.copy(),
     "pickle": lambda m, d, pd, state: pickle.dumps(d),
     "growing": lambda m, d, pd, state: d._make_room(d._capacity),
+    "after a run": lambda m, d, pd, state: d._grow(),
+    "require": lambda m, d, pd, state: d.require("energy"),
+    "another model": lambda m, d, pd, state: kt.step(kt.load("humanoid"), d),
+    "into lanes": lambda m, d, pd, state: LaneData(m, 2).load(0, d),
+    "out of lanes": lambda m, d, pd, state: LaneData(m, 2).store(0, d),
 }
 
 
@@ -86,6 +92,47 @@ def test_a_second_thread_is_told_so(world, deed):
     twin = kt.Data(model)
     kt.step(model, twin, 5)
     kt.step(model, data, 5)
+    np.testing.assert_array_equal(data.get_state(), twin.get_state())
+
+
+@contextmanager
+def taken_by_another(holder):
+    """Another thread has it, and does nothing."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    holder._guard[OWNER] = thread.ident
+    try:
+        yield
+    finally:
+        holder._guard[OWNER] = 0
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_nothing_is_written_by_whom_is_refused(world, deed):
+    model, data, _, _ = world
+    data.reset()
+    kt.step(model, data, 3)
+    data._arrays["overflow"][0] = data._arrays["H_pattern"][0] = 1
+    before, words = data._buffer.copy(), data._words.copy()
+    with taken_by_another(data), pytest.raises(kt.BusyError):
+        DEEDS[deed](*world)
+    np.testing.assert_array_equal(data._buffer, before)
+    np.testing.assert_array_equal(data._words, words)
+    data.reset()
+
+
+def test_what_is_required_leaves_the_motion_of_another_thread():
+    model = kt.load("humanoid")
+    data, twin = kt.Data(model), kt.Data(model)
+    with occupied(model, data):
+        for _ in range(2000):
+            with suppress(kt.BusyError):
+                data.require("energy")
+    kt.step(model, twin, round(data.time / model.opt.timestep))
+    assert data.time == twin.time
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
 
 
@@ -133,6 +180,49 @@ def test_the_same_thread_may_come_back_in_callbacks():
     assert times == pytest.approx([0.0, model.opt.timestep, 2 * model.opt.timestep])
 
 
+USER_GAIN = """<mujoco><worldbody><body><joint name="j"/><geom size=".1" pos=".5 0 0"/></body></worldbody>
+<actuator><general joint="j" gaintype="user"/></actuator></mujoco>"""
+CALLING = {
+    "step": lambda m, d: kt.step(m, d, 3),
+    "forward": kt.forward,
+    "inverse": kt.inverse,
+    "step1": kt.step1,
+    "step2": kt.step2,
+    "stable PD": lambda m, d: kt.StablePD(m, 50.0, 5.0).step(d, nstep=3),
+}
+
+
+@pytest.mark.parametrize("deed", CALLING)
+def test_callbacks_leave_no_way_in_for_other_threads(deed):
+    """A second thread is refused while the first is in a callback, and the first does what it would have done alone."""
+    model = kt.load(USER_GAIN)
+    data, refused, watched = kt.Data(model), [], [False]
+
+    def come_in():
+        try:
+            kt.kinematics(model, data)
+        except kt.BusyError as error:
+            refused.append(error)
+
+    def callback(model, data, *rest):
+        if watched[0]:
+            thread = threading.Thread(target=come_in)
+            thread.start()
+            thread.join()
+        kt.subtree_vel(model, data)
+        return 1.0
+
+    model.callbacks.passive = model.callbacks.act_gain = callback
+    kt.forward(model, data)
+    twin = data.copy()
+    CALLING[deed](model, twin)
+    watched[0] = True
+    CALLING[deed](model, data)
+    assert refused
+    np.testing.assert_array_equal(data.get_state(), twin.get_state())
+    assert data._guard[OWNER] == 0
+
+
 def test_what_is_raised_sets_it_free():
     """Errors of callbacks and of arguments; another thread then has its turn."""
     model = kt.load("cartpole")
@@ -151,6 +241,30 @@ def test_what_is_raised_sets_it_free():
     thread.start()
     thread.join()
     assert data.time == pytest.approx(3 * model.opt.timestep) and data._guard[OWNER] == 0
+
+
+def test_arguments_may_be_named():
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    data.set_state(state=np.arange(4.0), spec=kt.State.PHYSICS)
+    np.testing.assert_array_equal(data.get_state(spec=kt.State.PHYSICS), np.arange(4.0))
+
+
+def test_a_change_within_another_call_ends_with_itself():
+    """Where the thread has the Data already, one change is over before the next begins."""
+    model = kt.load("cartpole")
+    data = kt.Data(model)
+    kt.step(model, data)
+    state = data.get_state()
+
+    @reading
+    def twice(data):
+        data.reset()
+        data.set_state(state)
+
+    twice(data)
+    np.testing.assert_array_equal(data.get_state(), state)
+    assert data._guard[OWNER] == data._guard[CHANGING] == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
@@ -172,21 +286,22 @@ def test_a_forked_process_has_no_other_threads(world):
 
 
 def test_lanes_are_for_one_thread_too():
-    lanes = LaneData(kt.load("cartpole"))
+    model = kt.load("cartpole")
+    lanes, data = LaneData(model), kt.Data(model)
     lanes.run(kt.kinematics)
-    lanes._guard[OWNER] = threading.main_thread().ident
-    wrong = []
-
-    def work():
-        try:
-            lanes.run(kt.kinematics)
-        except kt.BusyError as error:
-            wrong.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert len(wrong) == 1
+    lanes.arrays["overflow"][0] = 1
+    data.qpos[:] = 1.0
+    before, own = lanes.buffer.copy(), data._buffer.copy()
+    for deed in (
+        lambda: lanes.run(kt.kinematics),
+        lambda: lanes.load(0, data),
+        lambda: lanes.store(0, data),
+        lambda: lanes._grow(),
+    ):
+        with taken_by_another(lanes), pytest.raises(kt.BusyError):
+            deed()
+        np.testing.assert_array_equal(lanes.buffer, before)
+        np.testing.assert_array_equal(data._buffer, own)
 
 
 FIRST_CALLS = """

@@ -26,6 +26,9 @@ BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), 
 KINDS_OF_WARNING = len(WarningType)
 LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
 PAUSED = 3  # what it returns between two steps, for Python to hear signals
+# Either may come with the number of steps that are left, times this: in the Data it would not outlive what handlers of
+# signals do with it on the way out.
+KINDS_OF_RETURN = 4
 
 
 @kernel(scalar=True)

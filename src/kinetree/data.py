@@ -21,7 +21,7 @@ from .initial import everything_awake, wants_sleepers, write_initial_state
 from .layout import FieldHolder, Layout, allocate, assign, checked, read_only, shown
 from .model import Model
 from .named import NamedAccess
-from .occupancy import BUSY, PROCESS, exclusive, new_guard, raise_kept, reading, refuse
+from .occupancy import BUSY, PROCESS, exclusive, holding, new_guard, raise_kept, reading, refuse
 from .saved import check_capacity, check_saved
 from .types import State
 
@@ -134,12 +134,16 @@ class Data(NamedAccess, FieldHolder):
     def _adopt(self, model: Model) -> Data:
         """Make it a Data of a model of the same sizes: what another one left would lead kernels to wrong places."""
         if not self._belongs_to(model):
-            if self._kin is not model._kin:
-                for name in FORGOTTEN:
-                    self._arrays[name][...] = 0
-                everything_awake(model, self._arrays)
-            self._belong_to(model)
+            self._change_to(model)
         return self
+
+    @exclusive
+    def _change_to(self, model: Model) -> None:
+        if self._kin is not model._kin:
+            for name in FORGOTTEN:
+                self._arrays[name][...] = 0
+            everything_awake(model, self._arrays)
+        self._belong_to(model)
 
     # reset and state
 
@@ -236,6 +240,10 @@ class Data(NamedAccess, FieldHolder):
         """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
         if status == BUSY:
             return refuse(self._guard)
+        self._end_run()
+
+    @holding(0)
+    def _end_run(self) -> None:
         needed = lower_flags(self._arrays)
         raise_kept(self._guard)
         self._make_room(grown(self._capacity, needed))

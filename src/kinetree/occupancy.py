@@ -47,36 +47,55 @@ def exclusive(method: Method) -> Method:
 
     What a handler of a signal breaks off is done again, and to its end: a Data must not be left half changed.
     """
-    return _taking(method, reads=False)
+    return _taking(method, inside=False, changes=True)
 
 
 def reading(method: Method) -> Method:
     """Decorator: a method that reads all of a Data. A handler of a signal may call it while its own thread is inside."""
-    return _taking(method, reads=True)
+    return _taking(method, inside=True, changes=False)
 
 
-def _taking(method: Any, reads: bool) -> Any:
+def holding(*places: int) -> Callable[[Method], Method]:
+    """Decorator: a function that writes into the Data at these places of its arguments, or runs stage after stage on them.
+
+    Other threads stay out until its end; its own may do with them what it likes on the way, as callbacks do.
+    """
+
+    def decorate(function: Any) -> Any:
+        for place in places:
+            function = _taking(function, inside=False, changes=False, place=place)
+        return function
+
+    return decorate
+
+
+def _taking(method: Any, inside: bool, changes: bool, place: int = 0) -> Any:
+    """inside: may a handler of a signal call it in the middle of compiled code? changes: does it change memory?"""
+
     @functools.wraps(method)
-    def call(self: Any, *args: Any) -> Any:
-        guard, me = self._guard, threading.get_ident()
+    def call(*args: Any, **named: Any) -> Any:
+        data = args[place]
+        guard, me = data._guard, threading.get_ident()
         outer = guard[OWNER] == me
-        if outer and not reads and (guard[INSIDE] or guard[CHANGING]):
+        if outer and ((guard[INSIDE] and not inside) or (guard[CHANGING] and changes)):
             refuse(guard)
         try:  # the end of this must not call anything, or a signal could come between it and the release
-            while not outer and TAKE and TAKE[0](self.address) == BUSY:
+            while not outer and TAKE and TAKE[0](data.address) == BUSY:
                 refuse(guard)
-            if reads:
-                return method(self, *args)
+            if not changes:
+                return method(*args, **named)
             guard[CHANGING] = 1  # handlers of signals may run stages in between, but not change memory once more
             try:
-                return method(self, *args)
+                return method(*args, **named)
             except BaseException:
-                method(self, *args)
+                method(*args, **named)
                 raise
         finally:
             if not outer and guard[OWNER] == me:
                 guard[CHANGING] = 0
                 guard[OWNER] = 0
+            elif outer and changes:
+                guard[CHANGING] = 0
 
     return call
 

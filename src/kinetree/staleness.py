@@ -17,6 +17,7 @@ from . import pipeline
 from .data_fields import DATA_FIELDS
 from .dynamics.sleep import FULLY_AWAKE, READY
 from .errors import SimulationWarning, nearest
+from .occupancy import holding, reading
 from .stepping import _user_level
 from .types import DisableBit, SleepPolicy
 
@@ -149,6 +150,7 @@ def is_stale(data: Data, name: str) -> bool:
     return all(maker in MAKERS and _maker_is_stale(data, maker) for maker in makers)
 
 
+@reading
 def require(data: Data, name: str) -> np.ndarray:
     """The array of a field, up to date: a lazy pass runs if it has to; other stages must have run."""
     if is_stale(data, name):
@@ -161,6 +163,7 @@ def require(data: Data, name: str) -> np.ndarray:
     return getattr(data, name)
 
 
+@holding(0)
 def _run_pass(data: Data, name: str, lazy: Pass) -> None:
     """Run a pass on what the last forward pass saw: if the state has moved on since, with the velocity of then."""
     if all(_maker_is_stale(data, maker) for maker in lazy.after):

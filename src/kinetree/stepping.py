@@ -22,6 +22,7 @@ from .bad_states import (
     BADQACC,
     BADQPOS,
     BADQVEL,
+    KINDS_OF_RETURN,
     LACKS_ROOM,
     PAUSED,
     any_new_warning,
@@ -38,6 +39,7 @@ from .errors import SimulationWarning
 from .kernel import JIT, compiled, float_machine, kernel
 from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments, plain
+from .occupancy import holding
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
 from .prerequisites import prepare
@@ -80,8 +82,8 @@ def run_forward(m, d, n):
 def run_steps(m, d, n):
     """Up to n steps; 0 if nothing happened. With -n the first acceleration is taken as it is: that of a state just reset.
 
-    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass. After a pause,
-    which it shows as well, warnings before the pause count as new.
+    d.steps_left says how many steps are missing, negative when the next one went bad after its forward pass; after a pause
+    and for want of room the result says it too. After a pause warnings before it count as new.
     """
     if n == 0 or d.steps_left[0] != n:
         remember_warnings(d)
@@ -91,7 +93,7 @@ def run_steps(m, d, n):
         left = n if k == 0 else steps - k
         if k > 0 and time_is_up(d, STEPS):
             d.steps_left[0] = left
-            return PAUSED
+            return PAUSED + KINDS_OF_RETURN * left
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = steps - k
             return 1
@@ -99,7 +101,7 @@ def run_steps(m, d, n):
         forward_stage(m, d)
         if lacked_room(m, d):
             d.steps_left[0] = left
-            return LACKS_ROOM
+            return LACKS_ROOM + KINDS_OF_RETURN * left
         if left > 0 and motion_is_bad(m, d, d.qacc, BADQACC):
             d.steps_left[0] = -left
             return 1
@@ -108,7 +110,7 @@ def run_steps(m, d, n):
         integrate(m, d)
         if lacked_room(m, d):  # in a substep, which was taken back
             d.steps_left[0] = left
-            return LACKS_ROOM
+            return LACKS_ROOM + KINDS_OF_RETURN * left
     return any_new_warning(d)
 
 
@@ -159,12 +161,13 @@ def _carry_on(kernel_: Any, model: Model, data: Data, n: int, status: int) -> in
 
 def left_to_do(model: Model, data: Data, n: int, status: int) -> int:
     """After an early return: how many of n steps are left, once what it was for has been seen to."""
-    if status == PAUSED:
-        return int(data._arrays["steps_left"][0])
-    if status == LACKS_ROOM:
-        return _make_room(model, data)
-    data._grow(status)  # which raises, as another thread is inside
-    return n
+    left, kind = divmod(status, KINDS_OF_RETURN)
+    if kind == LACKS_ROOM:
+        _make_room(model, data)
+    elif kind != PAUSED:
+        data._grow(status)  # which raises, as another thread is inside
+        return n
+    return left
 
 
 def step(model: Model, data: Data, nstep: int = 1) -> None:
@@ -249,12 +252,10 @@ def _report(model: Model, data: Data, resets: bool = True) -> int:
     return left
 
 
-def _make_room(model: Model, data: Data) -> int:
-    """For the contacts and constraints that did not fit; how many steps are left. What came before is reported."""
-    left = int(data._arrays["steps_left"][0])
+def _make_room(model: Model, data: Data) -> None:
+    """For the contacts and constraints that did not fit. What came before is reported."""
     data._grow()
     _report(model, data, resets=False)
-    return left
 
 
 def warn_of_moment(text: str) -> None:
@@ -312,7 +313,12 @@ def forward(model: Model, data: Data) -> None:
 def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:
     """Forward dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_forwardSkip."""
     check_arguments("forward_skip", model, data)
-    skip, callbacks = Stage(skip), model.callbacks
+    _forward(model, data, Stage(skip), skip_sensors)
+
+
+@holding(1)
+def _forward(model: Model, data: Data, skip: Stage = Stage.NONE, skip_sensors: bool = False) -> None:
+    callbacks = model.callbacks
     _check_skipped("forward_skip", model, data, skip)
     _remember(data)
     if skip < Stage.POS:
@@ -394,6 +400,7 @@ def _check(model: Model, data: Data, acceleration: bool = False) -> bool:
     return reset
 
 
+@holding(1)
 def _step_with_callbacks(model: Model, data: Data) -> None:
     """One step, stage by stage; the substeps of RK4 call the callbacks too, as in MuJoCo."""
     _check(model, data)
@@ -455,6 +462,11 @@ def step1(model: Model, data: Data) -> None:
     """The first half of a step: all that controls and applied forces do not change. MuJoCo's mj_step1."""
     check_arguments("step1", model, data)
     _get_ready(model)
+    _step1(model, data)
+
+
+@holding(1)
+def _step1(model: Model, data: Data) -> None:
     _check(model, data)
     _forward_position(model, data)
     _forward_velocity(model, data)
@@ -466,6 +478,11 @@ def step1(model: Model, data: Data) -> None:
 def step2(model: Model, data: Data) -> None:
     """The second half of a step, after the user has set controls and forces; RK4 counts as Euler. MuJoCo's mj_step2."""
     prepare("step2", model, data)
+    _step2(model, data)
+
+
+@holding(1)
+def _step2(model: Model, data: Data) -> None:
     _remember(data)
     _forward_acceleration(model, data)
     _report(model, data)
@@ -500,7 +517,11 @@ def inverse_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_
     """Inverse dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_inverseSkip."""
     check_arguments("inverse_skip", model, data)
     _check_inverse(model)
-    skip = Stage(skip)
+    _inverse(model, data, Stage(skip), skip_sensors)
+
+
+@holding(1)
+def _inverse(model: Model, data: Data, skip: Stage, skip_sensors: bool) -> None:
     _check_skipped("inverse_skip", model, data, skip)
     if skip < Stage.POS:
         pipeline.fwd_position(model, data)

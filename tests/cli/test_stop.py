@@ -10,12 +10,16 @@ import time
 
 import numpy as np
 import pytest
+import typer
 
 import kinetree as kt
+from kinetree.cli import run as run_module
+from kinetree.cli.recording import Recorder
 from kinetree.cli.simulate import start
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
 WAIT = 120.0  # s for a process to come to its end
+PLACES = ("recording", "summary", "draw")
 
 
 def started(folder, *arguments, **environment):
@@ -60,6 +64,33 @@ def test_a_prescribed_motion_saves_what_it_has(tmp_path):
     status, _ = stopped(tmp_path / "out", signal.SIGTERM, "--kinematic", sign="playing")
     assert status == 128 + signal.SIGTERM
     assert 0 < len(kt.load_trajectory(tmp_path / "out" / "trajectory.npz")) < 3600 * 100
+
+
+@pytest.fixture
+def deaf():
+    """SIGTERM, if the program does not listen to it, is a failure rather than the end of all tests."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: pytest.fail("nobody listened"))
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("deaf")
+@pytest.mark.parametrize("kinematic", [False, True])
+@pytest.mark.parametrize("place", [(Recorder, "recording"), (run_module, "summary"), (run_module, "draw")], ids=PLACES)
+def test_a_signal_after_the_last_step_loses_nothing(tmp_path, monkeypatch, capsys, place, kinematic):
+    real = getattr(*place)
+
+    def disturbed(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(*arguments)
+
+    monkeypatch.setattr(*place, disturbed)
+    with pytest.raises(typer.Exit) as end:
+        run_module.run("cartpole", 0.5, tmp_path, 0, None, None, kinematic)
+    assert end.value.exit_code == 128 + signal.SIGTERM
+    assert kt.load_trajectory(tmp_path / "trajectory.npz").duration == pytest.approx(0.5, abs=0.02)
+    assert (tmp_path / "plot.png").exists()
+    assert "stopped by SIGTERM" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_run_stops_while_it_compiles(tmp_path):

@@ -19,7 +19,7 @@ from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
 from ..layout import allocate, assign, shown
 from ..model import Model
-from ..occupancy import BUSY, PROCESS, exclusive, new_guard, raise_kept, refuse
+from ..occupancy import BUSY, PROCESS, exclusive, holding, new_guard, raise_kept, refuse
 
 OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
 
@@ -67,6 +67,10 @@ class LaneData:
         self._check(lane, data)
         if not data._belongs_to(self.model):
             data = data.copy()._adopt(self.model)
+        self._take_in(lane, data)
+
+    @holding(0, 2)
+    def _take_in(self, lane: int, data: Data) -> None:
         if any(data._capacity[name] > room for name, room in self._capacity.items()):
             self._make_room({name: max(room, data._capacity[name]) for name, room in self._capacity.items()})
         for name, array in self.arrays.items():
@@ -82,6 +86,10 @@ class LaneData:
     def store(self, lane: int, data: Data) -> None:
         """Copy one world into a Data."""
         self._check(lane, data)
+        self._give_out(lane, data)
+
+    @holding(0, 2)
+    def _give_out(self, lane: int, data: Data) -> None:
         data._make_room(self._capacity)
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
@@ -119,6 +127,10 @@ class LaneData:
         """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
         if status == BUSY:
             return refuse(self._guard)
+        self._end_run()
+
+    @holding(0)
+    def _end_run(self) -> None:
         needed = lower_flags(self.arrays)
         raise_kept(self._guard)
         self._make_room(grown(self._capacity, needed))

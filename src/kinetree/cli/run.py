@@ -48,18 +48,18 @@ def run(
             folder.mkdir(parents=True, exist_ok=True)
         if kinematic:
             output.print(KINEMATIC, style="yellow", highlight=False)
-            recording = play(model, sweep_joints(model, seconds, seed, keyframe))
+            recording = play(model, sweep_joints(model, seconds, seed, keyframe), stop)
         else:
             set_gravity(model, gravity)
-            recording = simulate(model, start(model, keyframe, seed), seconds)
-        stop.raises = False  # what there is will be saved
+            recording = simulate(model, start(model, keyframe, seed), seconds, stop)
 
         output.print(summary(name, model, recording))
         plot, trajectory = folder / "plot.png", folder / "trajectory.npz"
         energy = {} if recording.energy is None else {"energy": recording.energy}
         with writing_to(folder):
             save_trajectory(trajectory, model_name=name, **vars(recording.motion), com=recording.com, **energy)
-            stop.restore()
+            if stop.stopped:  # what counts is saved: a second signal ends the drawing
+                stop.restore()
             draw(plot, f"{name}: {_kind(model, recording)}", model, recording)
     for label, path in (("plot", plot), ("trajectory", trajectory)):
         output.print(f"{label:<10}  {path}", soft_wrap=True, markup=False, highlight=False)

@@ -17,7 +17,7 @@ from ..types import DisableBit, JointType
 from .common import output
 from .motion import Motion
 from .recording import Recorder, Recording
-from .stop import Stopped
+from .stop import Stop, Stopped
 
 FRAME_RATE = 60.0  # Hz, or one frame per step where steps are longer
 HINGE_SPEED, SLIDE_SPEED = 3.0, 0.3  # typical random velocity of a joint, rad/s and m/s
@@ -66,11 +66,11 @@ def random_velocities(model: Model, qpos: np.ndarray, rng: np.random.Generator) 
     return qvel
 
 
-def simulate(model: Model, data: Data, seconds: float) -> Recording:
+def simulate(model: Model, data: Data, seconds: float, stop: Stop) -> Recording:
     """Simulate for that long and keep sixty frames a second, with a progress bar.
 
     Ends early if the state is no longer finite, which happens only where a model switches the automatic reset off, and at a
-    signal: the last frame is then that of the last whole step.
+    signal: the last frame is then that of the last whole step. From then on signals are noted, and no longer raised.
     """
     timestep = model.opt.timestep
     total, chunk = max(1, round(seconds / timestep)), max(1, round(1 / (FRAME_RATE * timestep)))
@@ -93,6 +93,7 @@ def simulate(model: Model, data: Data, seconds: float) -> Recording:
                         warnings.warn(text, SimulationWarning, stacklevel=1)
                         break
                     recorder.keep(data)
+            stop.raises = False  # what there is will be saved
         except Stopped:
             since = data.time - float(recorder.rows[-1][0])
             steps = chunk * (len(recorder.rows) - 1) + max(0, round(since / timestep))
@@ -103,8 +104,8 @@ def simulate(model: Model, data: Data, seconds: float) -> Recording:
     return recorder.recording(steps, steps * typical, told)
 
 
-def play(model: Model, motion: Motion) -> Recording:
-    """Run the position stage on every frame of a prescribed motion, with a progress bar."""
+def play(model: Model, motion: Motion, stop: Stop) -> Recording:
+    """Run the position stage on every frame of a prescribed motion, with a progress bar; signals as in `simulate`."""
     data, recorder, spent = Data(model), Recorder(model, len(motion.time)), 0.0
     frames = list(zip(*vars(motion).values(), strict=True))
     with output.status(PREPARING):
@@ -115,6 +116,7 @@ def play(model: Model, motion: Motion) -> Recording:
                 begin = perf_counter()
                 recorder.keep(data)
                 spent += perf_counter() - begin
+        stop.raises = False
     except Stopped:
         if not recorder.rows:
             raise

@@ -21,6 +21,7 @@ from ..kernel.ops import minimum, where, zero
 from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..math.vec3 import add_scaled, get3, where3
+from ..occupancy import holding
 from ..types import GeomType
 from .contact import MAXCON, MAXFACE, MAXHULL, fits
 from .convex import REACH, convex, nearest_points
@@ -125,17 +126,22 @@ def geom_distance(
     check_placed("geom_distance", data)
     plain = type(distmax) is float and distmax > -FARTHEST  # the rest, NaN too, is checked at leisure
     limit = distmax if plain else float(checked(distmax, (), REAL, "geom_distance: distmax"))
-    arrays = data._arrays
-    pair, work = arrays["narrow_geom"], arrays["narrow_work"]
-    first, second = model.id("geom", geom1), model.id("geom", geom2)
-    kinds, near = model.geom_type, arrays["convex_near"]
+    row = _measure(model, data, model.id("geom", geom1), model.id("geom", geom2), min(limit, FARTHEST))
+    dist = row.item(0)
+    return limit if dist >= FARTHEST else dist, row[1:].reshape(2, 3)
+
+
+@holding(1)
+def _measure(model: Model, data: Data, first: int, second: int, reach: float) -> np.ndarray:
+    """Distance and points. Both geoms steer addresses in compiled code: nobody else may be there when they are written."""
+    arrays, kinds = data._arrays, model.geom_type
+    pair, work, near = arrays["narrow_geom"], arrays["narrow_work"], arrays["convex_near"]
     field = kinds[first] == HFIELD or kinds[second] == HFIELD
-    pair[0], pair[1], work[REACH] = first, second, min(limit, FARTHEST)
+    pair[0], pair[1], work[REACH] = first, second, reach
     pair_distance(model, data)
     row = near[0, :7].copy()
     while field and 0.0 < row[0] < work[REACH]:  # only the first prisms within reach count: are there nearer ones?
         pair[0], pair[1], work[REACH] = first, second, row[0]
         pair_distance(model, data)
         row = near[0, :7].copy() if near[0, 0] < row[0] else row
-    dist = row.item(0)
-    return limit if dist >= FARTHEST else dist, row[1:].reshape(2, 3)
+    return row

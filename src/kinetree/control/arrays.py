@@ -20,7 +20,7 @@ from ..kernel.scalars import Lane
 from ..kernel.stage import plain
 from ..layout import Layout, allocate
 from ..model import Model
-from ..occupancy import BUSY
+from ..occupancy import BUSY, ERROR
 
 FIELDS = {
     name: Field(name, dims, REAL, unit, meaning)
@@ -113,6 +113,8 @@ def run(kernel: Any, model: Model, data: Data, arrays: Arrays) -> int:
     if JIT:
         while (status := entry(kernel, float_machine())(model.address, data.address, arrays.address)) == BUSY:
             data._grow(status)  # which raises, as another thread is inside
+        if data._guard[ERROR]:
+            data._grow()  # which raises what went wrong in a stage that was called
         return status
     record = arrays.record()
     status = plain(kernel)(model.record(), data.record(), record)

@@ -10,6 +10,7 @@ from .. import pipeline
 from ..bad_states import (
     BADQACC,
     BADQVEL,
+    KINDS_OF_RETURN,
     LACKS_ROOM,
     PAUSED,
     any_new_warning,
@@ -34,8 +35,8 @@ from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
 from .solvers import MABA
 
-DOUBTFUL = -1  # the target must be checked first
-COUPLED = -2  # the solver must be chosen anew: maba does not see what couples the dofs of this model
+DOUBTFUL = -KINDS_OF_RETURN  # the target must be checked first
+COUPLED = -2 * KINDS_OF_RETURN  # the solver must be chosen anew: maba does not see what couples the dofs of this model
 ENERGY, DIAGEXACT, E_KINETIC = int(EnableBit.ENERGY), int(EnableBit.DIAGEXACT), int(SensorType.E_KINETIC)
 
 
@@ -196,11 +197,14 @@ def obstacle(m, a):
 
 @kernel(scalar=True)
 def run_evaluate(m, d, a):
-    """`evaluate`; 1 if there is something to warn of, the obstacle if nothing was done."""
+    """`evaluate`; 1 if there is something to warn of, LACKS_ROOM if it was broken off, the obstacle if nothing was done."""
     if obstacle(m, a) != 0:
         return obstacle(m, a)
     remember_warnings(d)
+    begin_pass(m, d)
     evaluate(m, d, a)
+    if lacked_room(m, d):
+        return LACKS_ROOM
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
 
 
@@ -224,8 +228,9 @@ def run_accelerate(m, d, a):
 def run_steps(m, d, a):
     """Up to a.steps steps; 0 if nothing happened, the obstacle if nothing was done.
 
-    d.steps_left says how many steps are missing, negative after a bad forward pass. a.unchecked: the first acceleration may
-    be bad, as it is that of a state just reset. After a pause, which d.steps_left shows, warnings before it count as new.
+    d.steps_left says how many steps are missing, negative after a bad forward pass; after a pause and for want of room the
+    result says it too. a.unchecked: the first acceleration may be bad, as it is that of a state just reset. After a pause
+    warnings before it count as new.
     """
     if obstacle(m, a) != 0:
         return obstacle(m, a)
@@ -235,7 +240,7 @@ def run_steps(m, d, a):
     for k in range(a.steps):
         if k > 0 and time_is_up(d, STEPS):
             d.steps_left[0] = a.steps - k
-            return PAUSED
+            return PAUSED + KINDS_OF_RETURN * (a.steps - k)
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
             d.steps_left[0] = a.steps - k
             return 1
@@ -243,7 +248,7 @@ def run_steps(m, d, a):
         forward(m, d, a)
         if lacked_room(m, d):
             d.steps_left[0] = a.steps - k
-            return LACKS_ROOM
+            return LACKS_ROOM + KINDS_OF_RETURN * (a.steps - k)
         if (k > 0 or a.unchecked == 0) and motion_is_bad(m, d, d.qacc, BADQACC):
             d.steps_left[0] = k - a.steps
             return 1

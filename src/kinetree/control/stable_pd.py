@@ -20,6 +20,7 @@ from ..data_fields import STATE_FIELDS
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
 from ..model import Model
+from ..occupancy import holding
 from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
@@ -234,6 +235,7 @@ class StablePD:
     def _run(self, kernel: Any, data: Data) -> int:
         """Run a kernel; after a closer look where it has doubts about target or solver, with more room if that is lacking."""
         self._arrays["unsettled"] = 0
+        steps, unchecked = self._arrays["steps"], self._arrays["unchecked"]
         status = run(kernel, self._model, data, self._arrays)
         for obstacle, remove in (
             (DOUBTFUL, self._check_target),
@@ -242,11 +244,10 @@ class StablePD:
             if status == obstacle:
                 remove()
                 status = run(kernel, self._model, data, self._arrays)
-        while status in (stepping.LACKS_ROOM, stepping.PAUSED):
-            steps = self._arrays["steps"]
+        while status % stepping.KINDS_OF_RETURN in (stepping.LACKS_ROOM, stepping.PAUSED):
             left = stepping.left_to_do(self._model, data, steps, status)
-            if left < steps:
-                self._arrays["steps"], self._arrays["unchecked"] = left, 0
+            steps, unchecked = left, unchecked if left == steps else 0
+            self._arrays["steps"], self._arrays["unchecked"] = steps, unchecked
             status = run(kernel, self._model, data, self._arrays)
         return status
 
@@ -279,6 +280,7 @@ class StablePD:
 
     # with callbacks: stages run one by one from Python
 
+    @holding(1)
     def _forward_with_callbacks(self, data: Data, evaluating: bool = False) -> None:
         """A forward pass; to evaluate torques, without constraints and sensors: such data never has contacts."""
         model = self._model
@@ -300,6 +302,7 @@ class StablePD:
         if unsettled:
             self._warn(data)
 
+    @holding(1)
     def _step_with_callbacks(self, data: Data) -> None:
         stepping._check(self._model, data)
         self._forward_with_callbacks(data)
