@@ -81,6 +81,9 @@ ANEW = {
 }  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
 RULED = {"capacity", "efc_id"}
+# How many entries of a growing field are in use.
+COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
+IN_USE = {**COUNTS, "maxpair": "ncandidate"}
 
 
 def check_capacity(capacity: Any, room: int) -> dict[str, int]:
@@ -108,7 +111,11 @@ def _problems(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Ite
     if arrays["capacity"].tolist() != [sizes[name] for name in CAPACITIES]:
         yield f"capacity is {arrays['capacity'].tolist()}, which is not the room that there is"
     for name, (low, high) in RANGES.items():
-        yield from _outside(name, arrays[name], low, _number(high, sizes))
+        values, end = arrays[name], _number(high, sizes)
+        yield from _outside(name, values, low, max(end, 1))  # what is not in use is zero, also where there is nothing
+        if DATA_FIELDS[name].growing:
+            count = int(arrays[IN_USE[DATA_FIELDS[name].dims.split(" ")[0]]][0])
+            yield from _outside(name, values[:count], low, end)
     for name, columns in COLUMNS.items():
         yield from _outside(name, arrays[name], 0, np.array([sizes[size] + 1 for size in columns]))
     for (address, count), (size, rows) in SPANS.items():
@@ -137,7 +144,7 @@ def _outside(name: str, values: np.ndarray, low: int, high: Any) -> Iterator[str
 
 
 def _rows(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Iterator[str]:
-    """Rows are about what exists, and all rows of a contact fit. Contacts may be newer than rows, so they may disagree."""
+    """Rows are about what exists, and all rows of a contact fit, wherever the contact says that they begin."""
     nefc, ncon = sizes["nefc"], sizes["ncon"]
     types, ids, dims = arrays["efc_type"], arrays["efc_id"][:nefc], arrays["contact_dim"]
     high = np.array([sizes[OBJECTS[kind]] for kind in sorted(OBJECTS)])[types[:nefc]]
