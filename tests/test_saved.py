@@ -92,6 +92,12 @@ def test_what_the_model_has_none_of_is_in_no_list():
             again(kt.Data(model), **{name: (0, 1)})
 
 
+def test_the_pair_at_hand_exists(busy):
+    """Stages that measure a pair follow both numbers."""
+    with pytest.raises(ValueError, match="narrow_geom"):
+        again(busy, narrow_geom=(1, busy.model.ngeom))
+
+
 @pytest.mark.parametrize("name", FLAGS)
 def test_flags_are_flags(name, busy):
     if busy._arrays[name].size:
@@ -139,15 +145,38 @@ def test_trees_asleep_are_in_rings():
 
 
 def test_what_is_free_is_harmless(busy):
-    """Statistics and what each stage makes anew may hold anything."""
+    """Statistics, what each stage makes anew and what is set when a Data is restored may hold anything."""
     rng = np.random.default_rng(1)
-    for name in sorted(FREE | ANEW):
+    for name in sorted(FREE | ANEW | {"settling"}):
         if busy._arrays[name].size:
             at = int(rng.integers(busy._arrays[name].size))
-            other = again(busy, **{name: (at, int(rng.choice(WILD)))})
-            kt.forward(other.model, other)
-            kt.step(other.model, other, nstep=2)
-            assert np.isfinite(other.qpos).all()
+            for value in (3, int(rng.choice(WILD))):
+                other = again(busy, **{name: (at, value)})
+                kt.forward(other.model, other)
+                kt.step(other.model, other, nstep=2)
+                assert np.isfinite(other.qpos).all()
+                assert other.time == pytest.approx(busy.time + 2 * busy.model.opt.timestep), (name, value)
+
+
+def test_a_data_of_the_middle_of_a_step_goes_on():
+    """A callback may copy or save the Data that it is called with, also while trees are about to fall asleep."""
+    model = kt.load(
+        "<mujoco><option integrator='RK4'><flag sleep='enable'/></option><worldbody><geom type='plane' size='9 9 1'/>"
+        "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    data, kept = kt.Data(model), []
+    model.callbacks.passive = lambda model, data: kept.append(
+        (int(data._arrays["settling"][0]), data.copy(), again(data))
+    )
+    while data.tree_awake.any() and data.time < 5.0:
+        kt.step(model, data)
+    model.callbacks.clear()
+    assert max(asked for asked, *_ in kept) > 1, "no tree fell asleep"
+    for asked, *copies in kept[-20:]:
+        for copy in copies:
+            began = copy.time
+            kt.step(copy.model, copy)
+            assert copy.time > began, asked
 
 
 @pytest.mark.parametrize("capacity", [None, 3, {}, {"maxcon": 8}, "negative", "huge", "real", "other"])

@@ -251,6 +251,7 @@ class Data(NamedAccess, FieldHolder):
     def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:
         self._make_room(capacity)
         self._buffer[:], self._room[:] = fixed, growing
+        self._arrays["settling"][0] = 0  # the step of which this says something goes on in the other Data alone
 
     __copy__ = copy
 

@@ -33,7 +33,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "contact_dim": (0, 7), "contact_geom": (0, "ngeom"), "contact_exclude": (0, 4),
     "contact_efc_address": (-1, "maxefc"), "contact_match": (-1, 2), "sweep_axis": (0, 7), "sweep_order": (0, "ngeom"),
     "sweep_mover": (0, "ngeom + 1"), "candidate_first": (-1, "maxpair"), "candidate_bin": (-1, "maxpair"),
-    "candidate_geom": (0, "ngeom"), "candidate_next": (-1, "maxpair"), "narrow_geom": (0, "ngeom + 1"),
+    "candidate_geom": (0, "ngeom"), "candidate_next": (-1, "maxpair"), "narrow_geom": (0, "ngeom"),
     "tree_island": (-1, "ntree"), "island_ntree": (0, "ntree + 1"), "island_itreeadr": (0, "ntree + 1"),
     "map_itree2tree": (0, "ntree"), "dof_island": (-1, "ntree"), "island_nv": (0, "nv + 1"),
     "island_idofadr": (0, "nv + 1"), "island_dofadr": (0, "nv + 1"), "map_dof2idof": (0, "nv"), "map_idof2dof": (0, "nv"),
@@ -71,7 +71,7 @@ OBJECTS: dict[Constraint, str] = {
 # Statistics and switches, which no address depends on.
 FREE = {
     "solver_niter", "solver_nnz", "warning_number", "warning_lastinfo", "warning_before", "warning_pass", "stage_clock",
-    "stage_order", "stage_runs", "settling", "edition_asleep", "steps_left",
+    "stage_order", "stage_runs", "edition_asleep", "steps_left",
 }  # fmt: skip
 # Written by each stage before it reads them: the Hessian's pattern, as H_pattern says that there is none, and convex shapes.
 ANEW = {
@@ -80,7 +80,7 @@ ANEW = {
     "hull_corner", "hull_face", "hull_open", "hull_rim", "hull_stack",
 }  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
-RULED = {"capacity", "efc_id"}
+RULED = {"capacity", "efc_id", "settling"}
 # How many entries of a growing field are in use.
 COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
 IN_USE = {**COUNTS, "maxpair": "ncandidate"}
