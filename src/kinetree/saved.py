@@ -114,8 +114,8 @@ def _problems(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Ite
         values, end = arrays[name], _number(high, sizes)
         yield from _outside(name, values, low, max(end, 1))  # what is not in use is zero, also where there is nothing
         if DATA_FIELDS[name].growing:
-            count = int(arrays[IN_USE[DATA_FIELDS[name].dims.split(" ")[0]]][0])
-            yield from _outside(name, values[:count], low, end)
+            used = int(arrays[IN_USE[DATA_FIELDS[name].dims.split(" ")[0]]][0])
+            yield from _outside(name, values[:used], low, end)
     for name, columns in COLUMNS.items():
         yield from _outside(name, arrays[name], 0, np.array([sizes[size] + 1 for size in columns]))
     for (address, count), (size, rows) in SPANS.items():
