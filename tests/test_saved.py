@@ -17,6 +17,15 @@ from tests import corpora
 INTEGERS = [name for name, field in DATA_FIELDS.items() if field.dtype in (INT, COUNT)]
 FLAGS = [name for name, field in DATA_FIELDS.items() if field.dtype == FLAG]
 WILD = (-1000, 10**6, 2**31 - 1)
+# Models that have none of something: room that is not in use holds zeros there too.
+SPARE = {
+    "nothing": "<mujoco/>",
+    "no geoms": """<mujoco><worldbody><site name="a"/><body><joint name="j" range="-1 1" limited="true" frictionloss=".1"/>
+      <inertial pos=".1 0 0" mass="1" diaginertia="1 1 1"/><site name="b" pos="1 0 0"/></body></worldbody>
+      <tendon><spatial><site site="a"/><site site="b"/></spatial></tendon></mujoco>""",
+    "no dofs": """<mujoco><worldbody><geom type="plane" size="1 1 1"/><geom size="1"/><body name="b" mocap="true">
+      <geom size="1"/></body></worldbody><equality><weld body1="b"/></equality></mujoco>""",
+}
 
 
 def again(data: kt.Data, **changes: Any) -> kt.Data:
@@ -46,12 +55,14 @@ def test_every_integer_field_is_in_one_table():
     assert set(listed) == set(INTEGERS)
 
 
-@pytest.mark.parametrize("name, path", corpora.own_models())
-def test_sound_data_is_restored(name, path):
-    """Of every model, after some steps: all that is saved comes back, but for what is made anew."""
+@pytest.mark.parametrize("steps", [0, 20])
+@pytest.mark.parametrize("name, path", [*corpora.own_models(), *SPARE.items()])
+def test_sound_data_is_restored(name, path, steps):
+    """Of every model, fresh and after some steps: all that is saved comes back, but for what is made anew."""
     model = kt.load(path)
     data = kt.Data(model)
-    kt.step(model, data, nstep=20)
+    if steps:
+        kt.step(model, data, nstep=steps)
     other = pickle.loads(pickle.dumps(data))
     for field in DATA_FIELDS:
         if field != "H_pattern":
@@ -70,6 +81,21 @@ def test_wild_integers_are_refused(name, busy):
         for value in WILD:
             with pytest.raises(ValueError, match=f"^this Data is damaged: .*{name.split('_')[0]}"):
                 again(busy, **{name: (at, value)})
+
+
+def test_what_the_model_has_none_of_is_in_no_list():
+    model = kt.load(SPARE["no geoms"])
+    for name, count in (("contact_geom", "ncon"), ("candidate_geom", "ncandidate")):
+        with pytest.raises(ValueError, match=f"{name}.* is 0, outside 0..-1"):
+            again(kt.Data(model), **{count: (0, 1)})
+        with pytest.raises(ValueError, match=f"{name}.* is 1, outside 0..0"):
+            again(kt.Data(model), **{name: (0, 1)})
+
+
+def test_the_pair_at_hand_exists(busy):
+    """Stages that measure a pair follow both numbers."""
+    with pytest.raises(ValueError, match="narrow_geom"):
+        again(busy, narrow_geom=(1, busy.model.ngeom))
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -95,14 +121,17 @@ def test_integers_that_do_not_fit_each_other_are_refused(busy):
             again(busy, **changes)
 
 
-def test_contacts_newer_than_rows_are_no_damage(busy):
-    """Stages may run one by one, so a Data may be saved between them."""
+def test_a_data_between_two_stages_is_no_damage(busy):
+    """Stages may run one by one: contacts without rows, as after MuJoCo's mj_collision, are sound."""
     other = busy.copy()
-    other.qpos[2] += 10.0
     kt.kinematics(other.model, other)
     kt.collision(other.model, other)
-    assert other.ncon == 0 and other.nefc == busy.nefc
-    assert again(other).nefc == busy.nefc
+    restored = again(other)
+    assert (restored.ncon, restored.nefc) == (other.ncon, 0) == (busy.ncon, 0)
+    for side in (other, restored):
+        kt.forward(side.model, side)
+    np.testing.assert_array_equal(restored.qacc, other.qacc)
+    assert restored.nefc == busy.nefc
 
 
 def test_trees_asleep_are_in_rings():
@@ -116,15 +145,38 @@ def test_trees_asleep_are_in_rings():
 
 
 def test_what_is_free_is_harmless(busy):
-    """Statistics and what each stage makes anew may hold anything."""
+    """Statistics, what each stage makes anew and what is set when a Data is restored may hold anything."""
     rng = np.random.default_rng(1)
-    for name in sorted(FREE | ANEW):
+    for name in sorted(FREE | ANEW | {"settling"}):
         if busy._arrays[name].size:
             at = int(rng.integers(busy._arrays[name].size))
-            other = again(busy, **{name: (at, int(rng.choice(WILD)))})
-            kt.forward(other.model, other)
-            kt.step(other.model, other, nstep=2)
-            assert np.isfinite(other.qpos).all()
+            for value in (3, int(rng.choice(WILD))):
+                other = again(busy, **{name: (at, value)})
+                kt.forward(other.model, other)
+                kt.step(other.model, other, nstep=2)
+                assert np.isfinite(other.qpos).all()
+                assert other.time == pytest.approx(busy.time + 2 * busy.model.opt.timestep), (name, value)
+
+
+def test_a_data_of_the_middle_of_a_step_goes_on():
+    """A callback may copy or save the Data that it is called with, also while trees are about to fall asleep."""
+    model = kt.load(
+        "<mujoco><option integrator='RK4'><flag sleep='enable'/></option><worldbody><geom type='plane' size='9 9 1'/>"
+        "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    data, kept = kt.Data(model), []
+    model.callbacks.passive = lambda model, data: kept.append(
+        (int(data._arrays["settling"][0]), data.copy(), again(data))
+    )
+    while data.tree_awake.any() and data.time < 5.0:
+        kt.step(model, data)
+    model.callbacks.clear()
+    assert max(asked for asked, *_ in kept) > 1, "no tree fell asleep"
+    for asked, *copies in kept[-20:]:
+        for copy in copies:
+            began = copy.time
+            kt.step(copy.model, copy)
+            assert copy.time > began, asked
 
 
 @pytest.mark.parametrize("capacity", [None, 3, {}, {"maxcon": 8}, "negative", "huge", "real", "other"])

@@ -22,7 +22,7 @@ from .layout import FieldHolder, Layout, allocate, assign, checked, read_only, s
 from .model import Model
 from .named import NamedAccess
 from .occupancy import BUSY, PROCESS, exclusive, holding, new_guard, raise_kept, reading, refuse
-from .saved import check_capacity, check_saved
+from .saved import COUNTS, check_capacity, check_saved
 from .types import State
 
 # What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each; see `occupancy`.
@@ -38,8 +38,6 @@ LAYOUT = Layout("data", {**DATA_FIELDS, **DRIVER_FIELDS}, {})
 FLOAT_STAGES = np.zeros(MAX_STAGES, np.int64)
 _DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64), "process": PROCESS}
 
-# How many entries of a growing field are in use.
-COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
 BY_ISLAND = tuple(name for name in DATA_FIELDS if name.startswith("island_"))  # an entry for each island that there is
 
 # What a Data remembers of the model it ran with: lists, orders, patterns, flags, who sleeps, which stages have run. Numbers,
@@ -261,6 +259,7 @@ class Data(NamedAccess, FieldHolder):
     def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:
         self._make_room(capacity)
         self._buffer[:], self._room[:] = fixed, growing
+        self._arrays["settling"][0] = 0  # the step of which this says something goes on in the other Data alone
 
     __copy__ = copy
 

@@ -33,7 +33,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "contact_dim": (0, 7), "contact_geom": (0, "ngeom"), "contact_exclude": (0, 4),
     "contact_efc_address": (-1, "maxefc"), "contact_match": (-1, 2), "sweep_axis": (0, 7), "sweep_order": (0, "ngeom"),
     "sweep_mover": (0, "ngeom + 1"), "candidate_first": (-1, "maxpair"), "candidate_bin": (-1, "maxpair"),
-    "candidate_geom": (0, "ngeom"), "candidate_next": (-1, "maxpair"), "narrow_geom": (0, "ngeom + 1"),
+    "candidate_geom": (0, "ngeom"), "candidate_next": (-1, "maxpair"), "narrow_geom": (0, "ngeom"),
     "tree_island": (-1, "ntree"), "island_ntree": (0, "ntree + 1"), "island_itreeadr": (0, "ntree + 1"),
     "map_itree2tree": (0, "ntree"), "dof_island": (-1, "ntree"), "island_nv": (0, "nv + 1"),
     "island_idofadr": (0, "nv + 1"), "island_dofadr": (0, "nv + 1"), "map_dof2idof": (0, "nv"), "map_idof2dof": (0, "nv"),
@@ -71,7 +71,7 @@ OBJECTS: dict[Constraint, str] = {
 # Statistics and switches, which no address depends on.
 FREE = {
     "solver_niter", "solver_nnz", "warning_number", "warning_lastinfo", "warning_before", "warning_pass", "stage_clock",
-    "stage_order", "stage_runs", "settling", "edition_asleep", "steps_left",
+    "stage_order", "stage_runs", "edition_asleep", "steps_left",
 }  # fmt: skip
 # Written by each stage before it reads them: the Hessian's pattern, as H_pattern says that there is none, and convex shapes.
 ANEW = {
@@ -80,7 +80,10 @@ ANEW = {
     "hull_corner", "hull_face", "hull_open", "hull_rim", "hull_stack",
 }  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
-RULED = {"capacity", "efc_id"}
+RULED = {"capacity", "efc_id", "settling"}
+# How many entries of a growing field are in use.
+COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
+IN_USE = {**COUNTS, "maxpair": "ncandidate"}
 
 
 def check_capacity(capacity: Any, room: int) -> dict[str, int]:
@@ -108,7 +111,11 @@ def _problems(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Ite
     if arrays["capacity"].tolist() != [sizes[name] for name in CAPACITIES]:
         yield f"capacity is {arrays['capacity'].tolist()}, which is not the room that there is"
     for name, (low, high) in RANGES.items():
-        yield from _outside(name, arrays[name], low, _number(high, sizes))
+        values, end = arrays[name], _number(high, sizes)
+        yield from _outside(name, values, low, max(end, 1))  # what is not in use is zero, also where there is nothing
+        if DATA_FIELDS[name].growing:
+            used = int(arrays[IN_USE[DATA_FIELDS[name].dims.split(" ")[0]]][0])
+            yield from _outside(name, values[:used], low, end)
     for name, columns in COLUMNS.items():
         yield from _outside(name, arrays[name], 0, np.array([sizes[size] + 1 for size in columns]))
     for (address, count), (size, rows) in SPANS.items():
@@ -137,7 +144,7 @@ def _outside(name: str, values: np.ndarray, low: int, high: Any) -> Iterator[str
 
 
 def _rows(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Iterator[str]:
-    """Rows are about what exists, and all rows of a contact fit. Contacts may be newer than rows, so they may disagree."""
+    """Rows are about what exists, and all rows of a contact fit, wherever the contact says that they begin."""
     nefc, ncon = sizes["nefc"], sizes["ncon"]
     types, ids, dims = arrays["efc_type"], arrays["efc_id"][:nefc], arrays["contact_dim"]
     high = np.array([sizes[OBJECTS[kind]] for kind in sorted(OBJECTS)])[types[:nefc]]

@@ -6,6 +6,7 @@ Data remembers of one model meets another; every so often the results are held a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -110,12 +111,15 @@ def _on_lanes(rng: np.random.Generator) -> str:
 
 
 def lines(
-    rng: np.random.Generator, count: int = 40, with_lanes: bool = True, only: Sequence[str] = ()
+    rng: np.random.Generator, count: int = 40, with_lanes: bool | None = None, only: Sequence[str] = ()
 ) -> Iterator[str]:
     """Statements of one case: models, a Data, then stages, functions, numbers, options, and models exchanged.
 
+    with_lanes: also on lanes, which take minutes to compile; by default if FUZZ_LANES=1 asks for it.
     only: some stages and nothing else, where little is to be compiled.
     """
+    if with_lanes is None:
+        with_lanes = os.environ.get("FUZZ_LANES") == "1"
     yield "import pickle, warnings; from kinetree.batch.lanes import LaneData; warnings.simplefilter('ignore')"
     if not only and rng.random() < 0.4:
         yield f"models = [kt.load({str(rng.choice(RICH))!r}) for _ in range(2)]"

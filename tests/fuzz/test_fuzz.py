@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pathlib
 
+import numpy as np
 import pytest
 
+from tests.fuzz import stages
 from tests.fuzz.harness import ATTACKS, run_case, shortened
 
 CASES = 1
+COLD = 600.0  # seconds for a case that finds an empty cache of machine code
 FAILURES = {
     "killed by SIGSEGV": "import ctypes; ctypes.string_at(0)",
     "killed by SIGABRT": "import os; os.abort()",
@@ -21,7 +24,7 @@ FAILURES = {
 @pytest.mark.parametrize("seed", range(CASES))
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_attack(attack, seed):
-    result = run_case(attack, seed)
+    result = run_case(attack, seed, limit=COLD)
     assert not result.ending, shortened(result).report()
     assert len(result.lines) > 3, f"{attack} does nothing"
 
@@ -32,12 +35,19 @@ def test_every_attack_is_run():
     assert found == set(ATTACKS)
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_lanes_are_compiled_only_where_asked_for(asked, monkeypatch):
+    monkeypatch.setenv("FUZZ_LANES", str(int(asked)))
+    cases = ("\n".join(stages.lines(np.random.default_rng(seed))) for seed in range(20))
+    assert any("lanes = LaneData" in case for case in cases) == asked
+
+
 @pytest.mark.parametrize("ending", FAILURES)
 def test_failures_are_seen_and_shortened(ending, tmp_path):
     """The report holds the line that failed, and not those that did not matter; a refusal is none."""
     file = tmp_path / "lines.py"
     file.write_text(f"a = 1\nkt.load(3)\nb = 2\n{FAILURES[ending]}\nc = 3\n")
-    failed = run_case("values", file, limit=10.0 if "no end" in ending else 120.0)
+    failed = run_case("values", file, limit=30.0 if "no end" in ending else 120.0)
     assert failed.ending.startswith(ending)
     assert failed.lines[-1] == FAILURES[ending] and len(failed.lines) == 4
     if "SIGSEGV" in ending:

@@ -144,6 +144,58 @@ def test_copies_without_end():
     assert kt.load(WORLD.format(beside)).nsite == 3000
 
 
+NESTED = "<replicate count='1000'>{}</replicate>"
+MANY = "<replicate count='1001'><geom size='.1'/></replicate>"
+ATTACHED = "<mujoco><asset><model name='m' file='part.xml'/></asset><worldbody>{}</worldbody></mujoco>"
+# A model and the file part.xml: more than a million copies in all, though neither makes as many.
+APART = {
+    "include": (WORLD.format(NESTED.format("<include file='part.xml'/>")), f"<mujoco>{MANY}</mujoco>"),
+    "spaced include": (WORLD.format(NESTED.format("< include file='part.xml'/>")), f"<mujoco>{MANY}</mujoco>"),
+    "attached": (ATTACHED.format(NESTED.format("<attach model='m' body='b' prefix='p'/>")),
+                 WORLD.format(f"<body name='b'>{MANY}</body>")),
+    "an end in a comment": (WORLD.format(f"<replicate count='1000'><!-- </replicate> -->{MANY}</replicate>"), "<mujoco/>"),
+    "an end in an attribute": (
+        WORLD.format(f"<replicate count='1000'><site name='</replicate>'/>{MANY}</replicate>"), "<mujoco/>"),
+    "signs and zeros": (
+        WORLD.format(f"<replicate count='+{'0' * 20}1000'>{MANY}</replicate>"), "<mujoco/>"),
+    "name space": (WORLD.replace("<mujoco", "<mujoco xmlns='a'").format(NESTED.format(MANY)), "<mujoco/>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+@pytest.mark.parametrize("case", APART)
+def test_copies_multiply_through_files(case, in_memory, tmp_path):
+    """The scan alone: MuJoCo would be busy for hours."""
+    text, part = APART[case]
+    if not in_memory:
+        (tmp_path / "part.xml").write_text(part)
+    assets = {"part.xml": part.encode()} if in_memory else {}
+    with pytest.raises(kt.ModelError, match="more than 1000000 copies.*; Element 'replicate', attribute 'count'"):
+        refuse_hostile(text, "XML string", tmp_path, assets)
+    fewer, less = (t.replace("1000", "2").replace("1001", "2") for t in (text, part))
+    refuse_hostile(fewer, "XML string", tmp_path, {"part.xml": less.encode()} if in_memory else {})
+
+
+def test_name_spaces_hide_nothing(tmp_path):
+    """MuJoCo's parser knows none: to it an element of a name space is as any other."""
+    with pytest.raises(kt.ModelError, match="required attribute missing: 'file'"):
+        refuse_hostile("<mujoco xmlns='a'><asset><model name='m'/></asset></mujoco>", "XML string", tmp_path)
+
+
+def test_copies_in_files_beside_each_other_load(tmp_path):
+    """Replicates that are not in each other do not multiply, nor does one count twice that holds an include."""
+    for name in "abcd":
+        (tmp_path / f"{name}.xml").write_text("<mujoco><replicate count='2000'><site/></replicate></mujoco>")
+    (tmp_path / "e.xml").write_text("<mujoco><site/></mujoco>")
+    links = "".join(f"<include file='{name}.xml'/>" for name in "abcd")
+    path = tmp_path / "model.xml"
+    path.write_text(WORLD.format(links + "<replicate count='3000'><include file='e.xml'/></replicate>"))
+    with pytest.raises(kt.ModelError, match="more than"):  # as if a.xml were in the replicate
+        kt.load(path)
+    path.write_text(WORLD.format(links + "<replicate count='3'><include file='e.xml'/></replicate>"))
+    assert kt.load(path).nsite == mujoco.MjModel.from_xml_path(str(path)).nsite == 8003
+
+
 # what is no danger
 
 

@@ -76,7 +76,7 @@ def test_what_goes_wrong_in_making_room_is_told_as_it_is(monkeypatch):
     kt.kinematics(model, data)
     kt.collision(model, kt.Data(model))
 
-    def fail(self):
+    def fail(self, status=0):
         raise AttributeError("no room")
 
     monkeypatch.setattr(kt.Data, "_grow", fail)

@@ -167,12 +167,28 @@ def test_folder_that_the_user_chose(state, places):
     assert stat.S_IMODE(folder.stat().st_mode) == (0o755 if mode and not reason else 0o700)
 
 
-def test_folder_of_our_own_is_closed_to_others(places, monkeypatch):
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o700, 0o500])
+def test_folder_of_our_own_may_be_readable(mode, places, monkeypatch):
     monkeypatch.delenv("KINETREE_CACHE")
     places[1].mkdir(parents=True)
-    places[1].chmod(0o777)
+    places[1].chmod(mode)
     assert found() == (places[1], [])
-    assert stat.S_IMODE(places[1].stat().st_mode) == 0o700
+    assert stat.S_IMODE(places[1].stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o722])
+def test_folder_of_our_own_that_others_can_write_in(mode, places, monkeypatch):
+    """Nothing in it is used, or changed: whatever it holds, others may have put there. One warning says so."""
+    monkeypatch.delenv("KINETREE_CACHE")
+    store.write("entry", b"identity", b"payload")
+    assert store.read("entry", b"identity") == b"payload"
+    before = files_in(places[1])
+    places[1].chmod(mode)
+    folder, said = found()
+    assert folder == places[2] and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert len(said) == 1 and "other users can write" in said[0] and str(places[1]) in said[0], said
+    assert store.read("entry", b"identity") is None
+    assert files_in(places[1]) == before and stat.S_IMODE(places[1].stat().st_mode) == mode
 
 
 def test_folders_of_another_user(places, monkeypatch):

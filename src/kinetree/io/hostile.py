@@ -3,8 +3,8 @@
 MuJoCo 4.0.0 hands "unknown default class name '…'" to printf as the format itself, so `class="%n"` ends the process and
 `class="%p"` prints addresses. It does so with the attribute `class` alone; all other text of a file passes through "%s".
 Such a class is refused here, in MuJoCo's words, unless it is declared: names and files with "%" load. And an asset
-`<model>` without a file leaves MuJoCo's reader locked, so that the next model never loads. And replicates in replicates
-ask for more copies than any memory holds.
+`<model>` without a file leaves MuJoCo's reader locked, so that the next model never loads. And replicates in replicates,
+also by way of includes and attached models, ask for more copies than any memory holds.
 
 The scan is wider than MuJoCo's parser: it looks into comments, and into every file that an include or an attached model
 may mean, so nothing that MuJoCo reads escapes it. It expands no entity but single characters. What looks bad is let pass
@@ -29,8 +29,9 @@ FILE = re.compile(rb"(?<![\w.:-])file" + VALUE)
 # A tag that names another model file, with all its attributes; MuJoCo's parser allows a space before the name.
 ATTRIBUTES = rb"""(?![\w.:-])((?:\s*[^\s=<>"'/]+\s*=\s*(?:"[^"]*"|'[^']*'))*)"""
 LINK = re.compile(rb"<\s*(include|model)" + ATTRIBUTES)
-COPIES = re.compile(rb"<\s*(/?)\s*replicate" + ATTRIBUTES + rb"\s*(/?)")
+REPLICATE = re.compile(rb"<\s*replicate" + ATTRIBUTES)
 COUNT = re.compile(rb"(?<![\w.:-])count" + VALUE)
+NUMBER = re.compile(r"\s*\+?0*(\d{1,18})")
 MOST_COPIES = 10**6  # of one element; MuJoCo itself stops at 65534 bodies, but only once it has made them
 REFERENCE = re.compile(rb"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(quot|amp|apos|lt|gt));")
 NAMED = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
@@ -44,6 +45,7 @@ def refuse_hostile(text: str | bytes, where: str, folder: Path, assets: Mapping[
     text: the model's XML. where: how messages call it. folder: that of the model file. assets: files by name.
     """
     start = text.encode(errors="replace") if isinstance(text, str) else text
+    replicates, through = [], 1  # through: copies by all places that lead from one text to the next
     for name, contents in texts(start, where, folder, assets or {}):
         for found in _classes_with_percent(contents):
             if _value(found) not in _harmless_classes(contents):
@@ -51,9 +53,13 @@ def refuse_hostile(text: str | bytes, where: str, folder: Path, assets: Mapping[
         for tag in LINK.finditer(contents):
             if tag[1] == b"model" and not FILE.search(tag[2]) and not _all_models_have_files(contents):
                 raise _problem("required attribute missing: 'file'", name, contents, tag.end(), "file")
-        for at, copies in _copies(contents):
-            if copies > MOST_COPIES:
-                raise _problem(f"more than {MOST_COPIES} copies of one element", name, contents, at, "count")
+        if first := REPLICATE.search(contents):
+            most, linked = _copies(contents)
+            replicates.append((name, contents, first.end(1), most, linked))
+            through *= linked
+    for name, contents, at, most, linked in replicates:
+        if most * (through // linked) > MOST_COPIES:
+            raise _problem(f"more than {MOST_COPIES} copies of one element", name, contents, at, "count")
 
 
 def _problem(what: str, name: str, text: bytes, at: int, attribute: str) -> ModelError:
@@ -81,23 +87,36 @@ def _value(found: re.Match[bytes]) -> str:
     return REFERENCE.sub(character, found[1] if found[1] is not None else found[2]).decode(errors="replace")
 
 
-def _copies(text: bytes) -> Iterator[tuple[int, int]]:
-    """How many copies each replicate asks for, by its place: its own number times that of all it is in."""
-    inside = [1]
-    for tag in COPIES.finditer(text):
-        if tag[1]:
-            inside = inside[:-1] or [1]
-            continue
-        counts = [re.match(r"\s*\d{1,18}", _value(found)) for found in COUNT.finditer(tag[2])]
-        copies = inside[-1] * max([int(count[0]) for count in counts if count], default=1)
-        yield tag.end(2), copies
-        if not tag[3]:
-            inside.append(min(max(copies, 1), 10 * MOST_COPIES))
+def _copies(text: bytes) -> tuple[int, int]:
+    """The most copies that a text makes of an element, and of an include or of an attached model, in replicates.
+
+    Where no strict parser can tell which are in each other, all are.
+    """
+    root, most, linked = strictly_parsed(text), 1, 1
+    if root is None:
+        for tag in REPLICATE.finditer(text):
+            most = _times(most, [_value(found) for found in COUNT.finditer(tag[1])])
+        return most, most
+    below = [(root, 1)]
+    while below:
+        element, copies = below.pop()
+        if element.tag == "replicate":
+            copies = _times(copies, [element.get("count", "")])
+        elif element.tag in ("include", "attach"):
+            linked = max(linked, copies)
+        most = max(most, copies)
+        below += [(child, copies) for child in element]
+    return most, linked
+
+
+def _times(copies: int, counts: list[str]) -> int:
+    numbers = [int(number[1]) for number in map(NUMBER.match, counts) if number]
+    return min(copies * max(numbers, default=1) or copies, 10 * MOST_COPIES)
 
 
 def strictly_parsed(text: bytes) -> ET.Element | None:
-    """The root, if the text is XML by the book and has no document type, which could make it something else."""
-    if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
+    """The root, if the text is XML by the book, without a document type or name spaces, which could make it something else."""
+    if b"<!DOCTYPE" in text or b"<!ENTITY" in text or b"xmlns" in text:
         return None
     try:
         return ET.fromstring(text, ET.XMLParser(encoding="utf-8"))  # as MuJoCo does, whatever it says of its encoding

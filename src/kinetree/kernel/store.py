@@ -3,6 +3,7 @@
 What lies in the cache is run as it is, so nothing is used, or even unpickled, before it is known to be what kinetree wrote:
 
 * The folder belongs to the user and nobody else can write in it, and so does each file. That keeps out what others plant.
+  Others may read both: there is nothing secret in them.
 * Each file begins with a digest over its contents and over what they must be: the entry, its stamp, its signature and the
   CPU. What is damaged, cut short or under the name of another entry is compiled anew and replaced. The digest needs no
   secret: who can write the user's own files can run code as the user anyway.
@@ -35,10 +36,10 @@ ABANDONED = 3600.0  # seconds after which a part belongs to a process that was k
 
 def cache_folder():
     """The first folder that can be trusted of `KINETREE_CACHE`, the user's cache and one among temporary files, or None."""
-    for path, ours in _candidates():
+    for path in _candidates():
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
-            problem = _distrust(path, ours)
+            problem = _distrust(path)
         except OSError as error:
             problem = _reason(error)
         if problem is None:
@@ -48,25 +49,24 @@ def cache_folder():
 
 
 def _candidates():
-    """Folders in the order in which they are tried, and whether kinetree named them itself."""
+    """Folders in the order in which they are tried."""
     if chosen := os.environ.get("KINETREE_CACHE"):
-        yield str(pathlib.Path(chosen)), False  # without a slash at its end, behind which a link would hide
+        yield str(pathlib.Path(chosen))  # without a slash at its end, behind which a link would hide
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if os.path.isabs(home):  # it is not where there is no home
-        yield os.path.join(home, "kinetree"), True
+        yield os.path.join(home, "kinetree")
     with contextlib.suppress(FileNotFoundError):  # no place for temporary files
-        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}"), True
+        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}")
 
 
 def _user():
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
-def _distrust(path, ours):
-    """Why a folder cannot be trusted, or None. One that kinetree named itself is closed to others rather than refused.
+def _distrust(path):
+    """Why a folder cannot be trusted, or None. Systems without owners and modes are taken at their word.
 
-    A folder that the user chose is left as it is: it may be meant for other things too. Closing is enough, as each file is
-    looked at as well. Systems without owners and modes are taken at their word.
+    A folder that others can write in is left as it is. Closing it would not do: they may have moved files of the user there.
     """
     if os.name != "posix":
         return None
@@ -74,9 +74,7 @@ def _distrust(path, ours):
     if {os.lstat(path).st_uid, folder.st_uid} != {_user()}:  # a link counts as well as what it leads to
         return "it belongs to another user"
     if folder.st_mode & OTHERS_WRITE:
-        if not ours:
-            return "other users can write in it; chmod go-w would mend that"
-        os.chmod(path, stat.S_IRWXU)
+        return "other users can write in it; remove it, or, if what it holds can be trusted, chmod go-w it"
     return None
 
 
