@@ -16,7 +16,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import LaneData
-from kinetree.kernel import JIT, stage
+from kinetree.kernel import JIT, entry, stage
 from kinetree.occupancy import CHANGING, OWNER, reading
 
 pytestmark = pytest.mark.skipif(not JIT, reason="Python's lock keeps threads apart where nothing is compiled")
@@ -283,6 +283,29 @@ def test_a_forked_process_has_no_other_threads(world):
                 os._exit(1)
         _, status = os.waitpid(child, 0)
     assert status == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_waits_for_the_compiler(monkeypatch):
+    """In the child nothing is half done, and nobody has the lock."""
+    started, done = threading.Event(), []
+
+    def slow(*arguments, **options):
+        started.set()
+        time.sleep(0.5)
+        done.append(True)
+
+    monkeypatch.setattr(entry, "_compiled", slow)
+    thread = threading.Thread(target=entry.compiled, args=(None, None))
+    thread.start()
+    started.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if done and entry._ONE_AT_A_TIME.acquire(timeout=5.0) else 1)
+    _, status = os.waitpid(child, 0)
+    thread.join()
+    assert status == 0
+    entry.compiled(None, None)
 
 
 def test_lanes_are_for_one_thread_too():

@@ -7,6 +7,7 @@
 >>> position = data.body("torso").xpos
 """
 
+from . import forks as _forks  # noqa: F401  # makes them wait for the compiler
 from . import models, pipeline
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .collision.distance import geom_distance
