@@ -124,7 +124,7 @@ class Data(NamedAccess, FieldHolder):
 
     def _belong_to(self, model: Model) -> None:
         """Stages of this model need not look at what lies here: it is of that model, or nothing."""
-        self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), model._kin
+        self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), model._kin()
 
     def _belongs_to(self, model: Any) -> bool:
         return isinstance(model, Model) and self._as_data[0] is model._as_model[0]
@@ -137,7 +137,7 @@ class Data(NamedAccess, FieldHolder):
 
     @exclusive
     def _change_to(self, model: Model) -> None:
-        if self._kin is not model._kin:
+        if self._kin != model._kin():
             for name in FORGOTTEN:
                 self._arrays[name][...] = 0
             everything_awake(model, self._arrays)

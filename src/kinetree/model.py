@@ -7,6 +7,7 @@ edited in place (then call `kt.set_const`); ids, addresses and types are read-on
 from __future__ import annotations
 
 import copy
+import hashlib
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -170,7 +171,7 @@ class Model(NamedAccess, FieldHolder):
         own["address"] = own["_words"].ctypes.data
         # All that a stage needs: who a Data must belong to, and where it lies. The name keeps arguments from being swapped.
         own["_as_model"] = (weakref.ref(self), own["address"])
-        own["_kin"] = object()  # shared with copies: what one leaves in a Data, the other may use
+        own["_digest"] = None  # see `_kin`
         for name, size in own["sizes"].items():
             self._set_constant(name, size)
         for name in (*_SCALARS, *COUNTS):
@@ -183,6 +184,15 @@ class Model(NamedAccess, FieldHolder):
             if field.dims:
                 own[name] = shown(own["_arrays"][name], field.in_place)
         return self
+
+    def _kin(self) -> bytes:
+        """Digest of the contents that it was made with. What a model leaves in a Data, copies and other models alike may use."""
+        if self._digest is None:
+            h = hashlib.blake2b(repr([self._constant(name) for name in (*self.sizes, *_SCALARS, *COUNTS)]).encode())
+            for array in self._arrays.values():
+                h.update(array)
+            self.__dict__["_digest"] = h.digest()
+        return self._digest
 
     # constants of the table
 
@@ -279,7 +289,7 @@ class Model(NamedAccess, FieldHolder):
         Options are given with their prefix: `model.replace(body_mass=masses, opt_timestep=0.001)`.
         """
         out = copy.copy(self)
-        out.__dict__["_kin"] = object()
+        out.__dict__["_digest"] = None
         for name, value in fields.items():
             if name.startswith("opt_") and name[4:] in OPTION_FIELDS:
                 setattr(out.opt, name[4:], value)
@@ -323,7 +333,7 @@ class Model(NamedAccess, FieldHolder):
 
     def __copy__(self) -> Model:
         out = Model._made(**self._values())
-        out.__dict__["_kin"] = self._kin
+        out.__dict__["_digest"] = self._kin()
         out.callbacks.copy_from(self.callbacks)
         return out
 

@@ -390,7 +390,9 @@ def test_colours_decide_what_is_seen():
     glass = pair(RAYS, 0).model.id("geom", "pane")
     opaque = kt.load(pair(RAYS, 0).mj)
     opaque.mat_rgba[opaque.geom_matid[glass], 3] = 0.5
+    kt.kinematics(opaque, pair(RAYS, 0).ours)
     assert ray(opaque, pair(RAYS, 0).ours, [0.5, 0.9, 1.7], [0, 1, 0])[1] == glass
+    kt.kinematics(pair(RAYS, 0).model, pair(RAYS, 0).ours)
     assert ray(pair(RAYS, 0).model, pair(RAYS, 0).ours, [0.5, 0.9, 1.7], [0, 1, 0])[1] != glass
 
 

@@ -177,7 +177,7 @@ def test_lanes_equal_floats(name, cone):
         lanes.run(stage)
     for lane, pair in enumerate(pairs):
         forward(pair)
-        kt.rne_post_constraint(model, pair.ours)
+        kt.rne_post_constraint(pair.model, pair.ours)
         for field in FIELDS:
             what = f"{name} lane {lane} {field}"
             close(getattr(lanes, field)[..., lane], getattr(pair.ours, field), SOLVED, what)

@@ -440,6 +440,8 @@ def test_lanes_equal_floats(source, dtype, width):
             pair.ours.history[:] = 0.0
             pair.ours.time = 0.0
     for pair in pairs:
+        kt.fwd_position(model, pair.ours)  # each was computed with a model of its own
+        kt.fwd_velocity(model, pair.ours)
         pair.ours.actuator_force[:] = 7.0
     lanes = lanes_of(model, [pair.ours for pair in pairs], dtype)
     lanes.run(fwd_actuation)
