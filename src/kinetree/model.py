@@ -186,7 +186,7 @@ class Model(NamedAccess, FieldHolder):
         return self
 
     def _kin(self) -> bytes:
-        """Digest of the contents that it was made with. What a model leaves in a Data, copies and other models alike may use."""
+        """Digest of the contents that it was made with: what a model leaves in a Data, models of equal contents may use."""
         if self._digest is None:
             h = hashlib.blake2b(repr([self._constant(name) for name in (*self.sizes, *_SCALARS, *COUNTS)]).encode())
             for array in self._arrays.values():
