@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -279,3 +280,28 @@ def test_copies_are_of_their_own(arm, duplicate):
     np.testing.assert_array_equal(other.torque(kt.Data(other.model)), wanted)
     auto = duplicate(kt.StablePD(arm, 1.0, 1.0))
     assert "chosen by auto" in repr(auto) and auto.h == arm.opt.timestep
+
+
+def test_a_second_thread_is_refused_the_controller():
+    """Its arrays are for one thread, also where each has a Data of its own; the first one goes on as if alone."""
+    model = kt.load("arm")
+    shared, own = kt.StablePD(model, 100.0, 10.0), kt.StablePD(model, 100.0, 10.0)
+    mine, twin, other = kt.Data(model), kt.Data(model), kt.Data(model)
+    shared.step(mine)
+    own.step(twin)
+    deeds = {
+        "step": lambda: shared.step(other), "torque": lambda: shared.torque(other), "force": lambda: shared.force(other),
+        "kp": lambda: setattr(shared, "kp", 1.0), "target": lambda: setattr(shared, "target", other.qpos),
+    }  # fmt: skip
+    thread = threading.Thread(target=lambda: shared.step(mine, nstep=100_000))
+    thread.start()
+    while mine.time < 10 * model.opt.timestep:
+        pass
+    for what, deed in deeds.items():
+        with pytest.raises(kt.BusyError, match="this StablePD is in use by another thread"):
+            deed()
+        assert thread.is_alive(), what
+    thread.join()
+    own.step(twin, nstep=100_000)
+    np.testing.assert_array_equal(mine.get_state(), twin.get_state())
+    assert other.time == 0.0

@@ -29,7 +29,8 @@ def attack_for(seconds: float, first_seed: int, workers: int) -> int:
                     failures += 1
                     print(shortened(result).report(), flush=True)
     for name, (case, line, refused) in counts.items():
-        print(f"{name:10} {case:6} cases {line:9} operations {refused:9} refused")
+        text = f"{case:6} cases {line:9} operations {refused:9} refused, as they should be"
+        print(f"{name:10} {text if case else 'not run, for want of time'}")
     total = sum(line for _, line, _ in counts.values())
     print(f"{total} operations, {failures} failures, {time.monotonic() - began:.0f} s")
     return failures

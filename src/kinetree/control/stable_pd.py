@@ -10,6 +10,8 @@ References: Tan, Liu, Turk 2011; Yin and Yin 2020.
 
 from __future__ import annotations
 
+import functools
+import threading
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import numpy as np
 from .. import pipeline, stepping
 from ..data import Data
 from ..data_fields import STATE_FIELDS
+from ..errors import BusyError
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
 from ..model import Model
@@ -34,6 +37,21 @@ FREE_POSITION = (pipeline.kinematics, pipeline.com_pos, pipeline.tendon, pipelin
 MAX_SOLVES = 100  # three are typical; of 900 random systems with gains over seven decades the worst took 49
 
 
+def alone(method: Any) -> Any:
+    """Decorator: a method that reads or writes the arrays of a controller, which are those of one thread at a time."""
+
+    @functools.wraps(method)
+    def call(self: StablePD, *args: Any, **kwargs: Any) -> Any:
+        if not self._lock.acquire(blocking=False):
+            raise BusyError("this StablePD is in use by another thread: give each thread its own")
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._lock.release()
+
+    return call
+
+
 class StablePD:
     """A stable PD controller for every joint of a model.
 
@@ -44,10 +62,10 @@ class StablePD:
     torque_limit: as gains; None is no limit. The limit is part of the solve, so torque and acceleration fit together.
 
     Gains, limits, target, h, mode and solver are assigned as attributes; `target` is what the methods take by default.
-    A controller, like a Data, is used by one thread at a time.
+    A controller, like a Data, is used by one thread at a time: a second one gets a `BusyError`.
     """
 
-    __slots__ = ("_arrays", "_h", "_mode", "_model", "_quats", "_requested", "_state", "_target", "_work")
+    __slots__ = ("_arrays", "_h", "_lock", "_mode", "_model", "_quats", "_requested", "_state", "_target", "_work")
 
     def __init__(
         self,
@@ -62,6 +80,7 @@ class StablePD:
         if not isinstance(model, Model):
             raise TypeError(f"StablePD needs a kinetree Model, got {type(model).__name__}: use kt.load first")
         self._model = model
+        self._lock = threading.RLock()
         self._arrays = Arrays(model)
         self._quats = gains.quaternion_addresses(model)
         self._work: Data | None = None  # torques are computed here
@@ -84,6 +103,7 @@ class StablePD:
         return self._view("kp")
 
     @kp.setter
+    @alone
     def kp(self, value: Any) -> None:
         self._arrays["kp"] = gains.gains(self._model, value, "kp")
 
@@ -93,6 +113,7 @@ class StablePD:
         return self._view("kd")
 
     @kd.setter
+    @alone
     def kd(self, value: Any) -> None:
         self._arrays["kd"] = gains.gains(self._model, value, "kd")
 
@@ -102,6 +123,7 @@ class StablePD:
         return self._view("torque_range")
 
     @torque_limit.setter
+    @alone
     def torque_limit(self, value: Any) -> None:
         limits = gains.torque_limits(self._model, value)
         self._arrays["torque_range"], self._arrays["limited"] = limits, np.isfinite(limits).any()
@@ -112,6 +134,7 @@ class StablePD:
         return read_only(self._target)
 
     @target.setter
+    @alone
     def target(self, value: Any) -> None:
         self._target = gains.target_configuration(self._model, value, self._quats)
 
@@ -121,6 +144,7 @@ class StablePD:
         return self._model.opt.timestep if self._h is None else self._h
 
     @h.setter
+    @alone
     def h(self, value: float | None) -> None:
         self._h = None if value is None else gains.time_step(value)
         self._arrays["model_step"], self._arrays["h"] = self._h is None, self._h or 0.0
@@ -131,6 +155,7 @@ class StablePD:
         return self._mode
 
     @mode.setter
+    @alone
     def mode(self, value: str) -> None:
         self._mode = checked_choice(value, MODES, "mode")
         self._arrays["implicit"] = self._mode == "implicit"
@@ -141,6 +166,7 @@ class StablePD:
         return SOLVERS[self._arrays["solver"]]
 
     @solver.setter
+    @alone
     def solver(self, value: str) -> None:
         requested = checked_choice(value, CHOICES, "solver")
         name = choose(self._model) if requested == "auto" else requested
@@ -156,6 +182,7 @@ class StablePD:
         return self._arrays["solves"]
 
     @max_solves.setter
+    @alone
     def max_solves(self, value: int) -> None:
         count = int(checked(value, (), "int64", "max_solves"))
         if count < 1:
@@ -164,22 +191,26 @@ class StablePD:
 
     # use
 
+    @alone
     def force(self, data: Data, target: Any = None) -> np.ndarray:
         """Q, the PD force at the predicted pose, before limits and before the answer to the acceleration."""
         self._prepare("force", data, target)
         self._run(run_force, data)
         return self._arrays["force"].copy()
 
+    @alone
     def torque(self, data: Data, target: Any = None) -> np.ndarray:
         """The torque of the controller at the state of data, which stays as it is. Constraints are not considered."""
         self._evaluate("torque", data, target)
         return self._arrays["torque"].copy()
 
+    @alone
     def acceleration(self, data: Data, target: Any = None) -> np.ndarray:
         """The change of velocity over a step, by h, under that torque and all other smooth forces; data stays as it is."""
         self._evaluate("acceleration", data, target)
         return self._arrays["acceleration"].copy()
 
+    @alone
     def step(self, data: Data, target: Any = None, nstep: int = 1) -> np.ndarray:
         """Advance the simulation by some time steps, with a new torque in each; returns the last one.
 
