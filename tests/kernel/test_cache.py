@@ -16,7 +16,9 @@ from kinetree.kernel.cache import describe, reach, stamp
 def run(code, folder, **environment):
     """Run code in another process with its own cache folder; what it printed."""
     env = {**os.environ, "KINETREE_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder), **environment}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -161,6 +163,7 @@ def test_switches(switch, tmp_path):
 
 
 def test_bounds_checks_catch_minus_one(tmp_path):
+    """Compiled while a module is imported, which the compiler's own thread could not import as well."""
     code = """
         import kinetree as kt
         from kinetree.kernel import compiled, float_machine, kernel

@@ -21,7 +21,7 @@ from .decorator import BOUNDS
 EXTENDED_ARG, LOAD_GLOBAL, LOAD_NAME = (dis.opmap[name] for name in ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
 
 # Files of the language that have no part in machine code: an edit of theirs compiles nothing anew.
-NOT_IN_CODE = ("interpret.py", "progress.py", "store.py")
+NOT_IN_CODE = ("interpret.py", "progress.py", "store.py", "undisturbed.py")
 
 
 def language_digest(folder):

@@ -6,14 +6,21 @@ The main thread, the only one in which handlers run, waits; Ctrl-C ends the wait
 import atexit
 import ctypes
 import queue
+import sys
 import threading
 
 _AT_WORK = set()
 
 
+def _is_importing():
+    """Whether some module is just being imported: another thread that needs it would wait for this one for ever."""
+    specs = (getattr(module, "__spec__", None) for module in list(sys.modules.values()))
+    return any(getattr(spec, "_initializing", False) for spec in specs)
+
+
 def undisturbed(work):
     """What a function without arguments returns or raises."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or _is_importing():
         return work()
     answers = queue.SimpleQueue()  # unlike the end of a thread it may be waited for and not be met
 
