@@ -67,7 +67,7 @@ def run_on(kernel, scalar: str, a=(), b=(), choice: int = 0) -> np.ndarray:
         arrays[name].reshape(-1)[: len(values)] = values
     sizes, table = SIZES.words({}), TABLE.words(arrays, width)
     sizes[SIZES.word["n"]], sizes[SIZES.word["choice"]] = rows, choice
-    compiled(kernel, machine_of(scalar))(sizes.ctypes.data, table.ctypes.data)
+    compiled(kernel, machine_of(scalar), guarded=False)(sizes.ctypes.data, table.ctypes.data)
     return arrays["c"].reshape(-1)[:n].copy()
 
 

@@ -155,7 +155,7 @@ def test_what_breaks_the_conventions_does_not_compile(wrong, scalar):
     message, where_it_fails = WRONG[wrong]
     if scalar in where_it_fails:
         with pytest.raises(TypingError, match=message):
-            compiled(wrong, machine_of(scalar))
+            compiled(wrong, machine_of(scalar), guarded=False)
     else:
         run_on(wrong, scalar, VALUES)
 
