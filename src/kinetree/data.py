@@ -236,15 +236,7 @@ class Data(NamedAccess, FieldHolder):
 
     def _grow(self, status: int = 0) -> None:
         """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
-        if status == BUSY:
-            return refuse(self._guard)
-        self._end_run()
-
-    @holding(0)
-    def _end_run(self) -> None:
-        needed = lower_flags(self._arrays)
-        raise_kept(self._guard)
-        self._make_room(grown(self._capacity, needed))
+        grow(self, self._arrays, status)
 
     # copies
 
@@ -295,6 +287,20 @@ def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     arrays["needed"][:] = arrays["overflow"][:] = 0
     arrays["H_pattern"][0] = 0  # what it describes was not written to the end
     return needed
+
+
+def grow(world: Any, arrays: Mapping[str, np.ndarray], status: int) -> None:
+    """After a run on a Data, or on lanes: room for what it needed, or an error that says why there was no run."""
+    if status == BUSY:
+        return refuse(world._guard)
+    _end_run(world, arrays)
+
+
+@holding(0)
+def _end_run(world: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    needed = lower_flags(arrays)
+    raise_kept(world._guard)
+    world._make_room(grown(world._capacity, needed))
 
 
 def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:

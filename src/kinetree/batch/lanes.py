@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..capacity import FIXED, grown, make_room, note_capacity, starting_capacity
-from ..data import LAYOUT, Data, lower_flags
+from ..capacity import FIXED, make_room, note_capacity, starting_capacity
+from ..data import LAYOUT, Data, grow
 from ..data_fields import DATA_FIELDS
 from ..errors import nearest
 from ..fields import REAL
@@ -19,7 +19,7 @@ from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
 from ..layout import allocate, assign, shown
 from ..model import Model
-from ..occupancy import BUSY, PROCESS, exclusive, holding, new_guard, raise_kept, refuse
+from ..occupancy import PROCESS, exclusive, holding, new_guard
 
 OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
 
@@ -125,15 +125,7 @@ class LaneData:
 
     def _grow(self, status: int = 0) -> None:
         """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
-        if status == BUSY:
-            return refuse(self._guard)
-        self._end_run()
-
-    @holding(0)
-    def _end_run(self) -> None:
-        needed = lower_flags(self.arrays)
-        raise_kept(self._guard)
-        self._make_room(grown(self._capacity, needed))
+        grow(self, self.arrays, status)
 
     def __reduce__(self) -> Any:
         raise TypeError("LaneData cannot be copied or pickled: store its worlds into Data")
