@@ -14,9 +14,11 @@ import pytest
 
 import kinetree as kt
 from kinetree import data as data_module
-from kinetree import stepping
+from kinetree import driver
+from kinetree.bad_states import KINDS_OF_RETURN, LACKS_ROOM
 from kinetree.kernel import JIT
 from kinetree.occupancy import OWNER
+from kinetree.stepping import run_steps
 from kinetree.types import WarningType
 
 SOON = 0.05  # s
@@ -207,20 +209,45 @@ def test_steps_are_all_made_whatever_a_handler_does_with_the_data(how):
 def test_room_is_made_whatever_a_handler_does_with_the_data(monkeypatch):
     """A handler that runs where contacts did not fit, before Python has made room for them."""
     model = kt.load("humanoid")
-    data, twin, real, calls = kt.Data(model), kt.Data(model), stepping._run, []
+    data, twin, real, calls = kt.Data(model), kt.Data(model), driver._run, []
 
     def run(*arguments):
         status = real(*arguments)
-        if status % stepping.KINDS_OF_RETURN == stepping.LACKS_ROOM and not calls:
+        if status % KINDS_OF_RETURN == LACKS_ROOM and not calls:
             calls.append(status)
             kt.forward(model, data)
         return status
 
     kt.step(model, twin, 600)
     kt.step(model, kt.Data(model))
-    monkeypatch.setattr(stepping, "_run", run)
-    assert not stepping._enter(stepping.run_steps, model, data, 600)
+    monkeypatch.setattr(driver, "_run", run)
+    assert not driver.enter(run_steps, model, data, 600)
     assert len(calls) == 1 and data.time == twin.time
+
+
+def test_a_bad_state_is_reset_whatever_a_handler_does_with_the_data(monkeypatch):
+    """A handler that runs where a state went bad, before Python has reset it: its pass forgets what was new."""
+    model = kt.load("humanoid")
+    data, twin, real, calls = kt.Data(model), kt.Data(model), driver._run, []
+
+    def run(*arguments):
+        status = real(*arguments)
+        if status % KINDS_OF_RETURN == 1 and not calls:
+            calls.append(status)
+            data.qvel[0] = 0.0
+            kt.forward(model, data)
+        return status
+
+    for world in (data, twin):
+        kt.step(model, world, 2)
+        world.qvel[0] = np.nan
+    with pytest.warns(kt.SimulationWarning, match="qvel"):
+        kt.step(model, twin, 5)
+    monkeypatch.setattr(driver, "_run", run)
+    kt.step(model, data, 5)
+    assert calls and data.time == twin.time == pytest.approx(5 * model.opt.timestep)
+    np.testing.assert_array_equal(data.qpos, twin.qpos)
+    np.testing.assert_array_equal(data.warning_number, twin.warning_number)
 
 
 def test_a_handler_may_raise_what_it_likes():

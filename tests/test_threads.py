@@ -30,7 +30,7 @@ def occupied(model, data):
 
     def work():
         while not stop:
-            with suppress(kt.BusyError):  # between two calls, or where room is made, the other may be faster
+            with suppress(kt.BusyError):  # between two calls the other may be faster
                 kt.step(model, data, 5_000)
 
     thread = threading.Thread(target=work, name="the stepping thread")
@@ -60,7 +60,14 @@ DEEDS = {
     "a function": lambda m, d, pd, state: kt.jac_body(m, d, body=1),
     "a ray": lambda m, d, pd, state: kt.ray(m, d, (0.0, 0.0, 3.0), (0.0, 0.0, -1.0)),
     "a distance": lambda m, d, pd, state: kt.geom_distance(m, d, 1, 2),
+    "an inertia": lambda m, d, pd, state: kt.full_m(m, d),
+    "contact forces": lambda m, d, pd, state: kt.contact_forces(m, data=d),
+    "a contact force": lambda m, d, pd, state: kt.contact_force(m, d, 0),
+    "a contact's Jacobian": lambda m, d, pd, state: kt.jac_contact(m, d, 0),
+    "noise": lambda m, d, pd, state: kt.add_sensor_noise(m, d, np.random.default_rng(0)),
     "stable PD": lambda m, d, pd, state: pd.step(d),
+    "a torque": lambda m, d, pd, state: pd.torque(d),
+    "an acceleration": lambda m, d, pd, state: pd.acceleration(d),
     "reset": lambda m, d, pd, state: d.reset(),
     "reset_keyframe": lambda m, d, pd, state: d.reset_keyframe(0),
     "get_state": lambda m, d, pd, state: d.get_state(),
@@ -92,6 +99,38 @@ def test_a_second_thread_is_told_so(world, deed):
     twin = kt.Data(model)
     kt.step(model, twin, 5)
     kt.step(model, data, 5)
+    np.testing.assert_array_equal(data.get_state(), twin.get_state())
+
+
+@pytest.mark.parametrize("advance", ["step", "stable PD"])
+def test_who_is_inside_is_not_thrown_out(advance):
+    """A call of many steps is its thread's to the end, where room is made for contacts and where Python hears signals."""
+    model = kt.load("humanoid")
+    controller, over, came_in, refused = kt.StablePD(model, 50.0, 5.0), [], [], []
+    deeds = {"step": lambda d: kt.step(model, d, 2000), "stable PD": lambda d: controller.step(d, nstep=2000)}
+    data, twin = kt.Data(model), kt.Data(model)
+    deeds[advance](twin)  # compiles; the data above has no room for contacts yet
+
+    def come_in():
+        while not over:
+            try:
+                came_in.append(float(data.get_state(kt.State.TIME)[0]))
+            except kt.BusyError as error:
+                refused.append(error)
+
+    thread = threading.Thread(target=come_in)
+    thread.start()
+    while not came_in:
+        time.sleep(1e-3)
+    done = False
+    while not done:
+        with suppress(kt.BusyError):  # on the way in, at the first step
+            deeds[advance](data)  # in the main thread, which hears signals
+            done = True
+        assert done or data.time == 0.0
+    over.append(True)
+    thread.join()
+    assert refused and set(came_in) <= {0.0, data.time}
     np.testing.assert_array_equal(data.get_state(), twin.get_state())
 
 

@@ -65,15 +65,14 @@ from .pipeline import (
 )
 from .prerequisites import prepared
 from .sensor.noise import add_sensor_noise
-from .stepping import (
-    forward,
+from .staged import (
     forward_skip,
     inverse,
     inverse_skip,
-    step,
     step1,
     step2,
 )
+from .stepping import forward, step
 from .symbols import symbolic
 from .types import (
     Cone,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -55,15 +56,16 @@ def reading(method: Method) -> Method:
     return _taking(method, inside=True, changes=False)
 
 
-def holding(*places: int) -> Callable[[Method], Method]:
+def holding(*places: int, inside: bool = False) -> Callable[[Method], Method]:
     """Decorator: a function that writes into the Data at these places of its arguments, or runs stage after stage on them.
 
     Other threads stay out until its end; its own may do with them what it likes on the way, as callbacks do.
+    inside: it only reads, so that a handler of a signal may call it while its own thread is inside.
     """
 
     def decorate(function: Any) -> Any:
         for place in places:
-            function = _taking(function, inside=False, changes=False, place=place)
+            function = _taking(function, inside=inside, changes=False, place=place)
         return function
 
     return decorate
@@ -71,11 +73,14 @@ def holding(*places: int) -> Callable[[Method], Method]:
 
 def _taking(method: Any, inside: bool, changes: bool, place: int = 0) -> Any:
     """inside: may a handler of a signal call it in the middle of compiled code? changes: does it change memory?"""
+    name = list(inspect.signature(method).parameters)[place]
 
     @functools.wraps(method)
     def call(*args: Any, **named: Any) -> Any:
-        data = args[place]
-        guard, me = data._guard, threading.get_ident()
+        data: Any = args[place] if len(args) > place else named.get(name)
+        guard, me = getattr(data, "_guard", None), threading.get_ident()
+        if guard is None:  # of symbols, or no Data at all, which the method says
+            return method(*args, **named)
         outer = guard[OWNER] == me
         if outer and ((guard[INSIDE] and not inside) or (guard[CHANGING] and changes)):
             refuse(guard)

@@ -17,8 +17,8 @@ from . import pipeline
 from .data_fields import DATA_FIELDS
 from .dynamics.sleep import FULLY_AWAKE, READY
 from .errors import SimulationWarning, nearest
+from .notices import user_level
 from .occupancy import holding, reading
-from .stepping import _user_level
 from .types import DisableBit, SleepPolicy
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def start_asleep(model: Model, data: Data) -> None:
         )
         if model.__dict__.get("_told_awake") != text:  # once for a model, not with every reset
             model.__dict__["_told_awake"] = text
-            warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+            warnings.warn(text, SimulationWarning, stacklevel=user_level())
     for name in ("qacc_smooth", "qfrc_smooth", "ne", "nf", "nl", "nefc", "nJ", "nisland", "nidof", "ngroup"):
         arrays[name][:] = 0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.stepping import not_computed
+from kinetree.notices import not_computed
 
 MESH, HILLS = 'vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"', 'nrow="3" ncol="3" size="1 1 .1 .1"'
 ASSETS = f'<asset><mesh name="m" {MESH}/><hfield name="h" {HILLS}/></asset>'

@@ -13,7 +13,7 @@ from rich.text import Text
 from ..conformance import LAYERS, FieldResult, Report, group_names, tally
 from ..conformance import check as compare
 from ..errors import ModelError, UnsupportedFeatureError
-from ..stepping import not_computed
+from ..notices import not_computed
 from .common import complain, load_model, output
 
 AGREES, DIFFERS, NO_VERDICT = 0, 1, 2  # exit status

@@ -14,7 +14,7 @@ from ..errors import UnsupportedFeatureError
 from ..io.load import load
 from ..model import OPTION_CHOICES, Model
 from ..model_fields import OPTION_FIELDS
-from ..stepping import not_computed
+from ..notices import not_computed
 from ..types import (
     BiasType,
     DisableBit,

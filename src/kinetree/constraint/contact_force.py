@@ -19,6 +19,7 @@ from ..kernel import function, kernel, stage
 from ..kernel.ops import where, zero
 from ..math.spatial import join, scale6
 from ..math.vec3 import dot, get3, get9, mul_mat_t_vec
+from ..occupancy import holding
 from ..prerequisites import prepare
 from .contact_rows import PYRAMIDAL, axis_of, holds, kept, row_count, touches
 from .make import make_constraint
@@ -133,6 +134,7 @@ def _set_wrenches(name: str, model: Model, data: Data) -> np.ndarray:
     return data.contact_wrench
 
 
+@holding(1)
 def contact_forces(model: Model, data: Data) -> np.ndarray:
     """Force [N] and torque [N m] of every contact on its second body, in the contact frame (ncon, 6).
 
@@ -142,6 +144,7 @@ def contact_forces(model: Model, data: Data) -> np.ndarray:
     return _set_wrenches("contact_forces", model, data).copy()
 
 
+@holding(1)
 def contact_force(model: Model, data: Data, contact: int | Contact) -> np.ndarray:
     """Force [N] and torque [N m] of a contact on its second body, in the contact frame (6). MuJoCo's mj_contactForce.
 
@@ -151,6 +154,7 @@ def contact_force(model: Model, data: Data, contact: int | Contact) -> np.ndarra
     return wrenches[_checked_index("contact_force", data, contact)].copy()
 
 
+@holding(1)
 def jac_contact(model: Model, data: Data, contact: int | Contact) -> tuple[np.ndarray, np.ndarray]:
     """Translation and rotation Jacobians (3, nv) of the second body against the first at a contact, in the contact frame.
 

@@ -228,9 +228,9 @@ def run_accelerate(m, d, a):
 def run_steps(m, d, a):
     """Up to a.steps steps; 0 if nothing happened, the obstacle if nothing was done.
 
-    d.steps_left says how many steps are missing, negative after a bad forward pass; after a pause and for want of room the
-    result says it too. a.unchecked: the first acceleration may be bad, as it is that of a state just reset. After a pause
-    warnings before it count as new.
+    The result says how many steps are missing, negative after a bad forward pass. a.unchecked: the first acceleration may be
+    bad, as it is that of a state just reset. d.steps_left tells the first entry from one after a pause, where warnings before
+    it count as new.
     """
     if obstacle(m, a) != 0:
         return obstacle(m, a)
@@ -242,15 +242,13 @@ def run_steps(m, d, a):
             d.steps_left[0] = a.steps - k
             return PAUSED + KINDS_OF_RETURN * (a.steps - k)
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
-            d.steps_left[0] = a.steps - k
-            return 1
+            return 1 + KINDS_OF_RETURN * (a.steps - k)
         begin_pass(m, d)
         forward(m, d, a)
         if lacked_room(m, d):
             d.steps_left[0] = a.steps - k
             return LACKS_ROOM + KINDS_OF_RETURN * (a.steps - k)
         if (k > 0 or a.unchecked == 0) and motion_is_bad(m, d, d.qacc, BADQACC):
-            d.steps_left[0] = k - a.steps
-            return 1
+            return 1 + KINDS_OF_RETURN * (k - a.steps)
         move_on(m, d, a)
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0

@@ -16,13 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import pipeline, stepping
+from .. import pipeline, staged
+from ..bad_states import KINDS_OF_RETURN
 from ..data import Data
 from ..data_fields import STATE_FIELDS
+from ..driver import MAX_STEPS, left_to_do, must_go_on
 from ..errors import BusyError
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
 from ..model import Model
+from ..notices import get_ready, remember, report, reset_keeping_warnings, warn_of_moment
 from ..occupancy import holding
 from ..types import DisableBit, Stage
 from . import gains
@@ -219,18 +222,15 @@ class StablePD:
         code.
         """
         self._prepare("step", data, target)
-        if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 1 <= nstep < stepping.MAX_STEPS:
-            raise ValueError(
-                f"StablePD.step: nstep must be a whole number from 1 to {stepping.MAX_STEPS - 1}, got {nstep!r}"
-            )
+        if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 1 <= nstep < MAX_STEPS:
+            raise ValueError(f"StablePD.step: nstep must be a whole number from 1 to {MAX_STEPS - 1}, got {nstep!r}")
         if self._h is not None and self._h != self._model.opt.timestep:
             raise ValueError(
                 f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
             )
-        stepping._get_ready(self._model)
+        get_ready(self._model)
         if self._model.callbacks.any:
-            for _ in range(nstep):
-                self._step_with_callbacks(data)
+            self._steps_with_callbacks(data, int(nstep))
         else:
             self._run_steps(data, int(nstep))
         return self._arrays["torque"].copy()
@@ -275,8 +275,8 @@ class StablePD:
             if status == obstacle:
                 remove()
                 status = run(kernel, self._model, data, self._arrays)
-        while status % stepping.KINDS_OF_RETURN in (stepping.LACKS_ROOM, stepping.PAUSED):
-            left = stepping.left_to_do(self._model, data, steps, status)
+        while must_go_on(status):
+            left = left_to_do(self._model, data, steps, status)
             steps, unchecked = left, unchecked if left == steps else 0
             self._arrays["steps"], self._arrays["unchecked"] = steps, unchecked
             status = run(kernel, self._model, data, self._arrays)
@@ -285,28 +285,37 @@ class StablePD:
     def _evaluate(self, name: str, data: Data, target: Any) -> None:
         """Torque and acceleration, computed on a copy of the state."""
         self._prepare(name, data, target)
+        work = self._twin(data)
+        if self._model.callbacks.any:
+            self._forward_with_callbacks(work, evaluating=True)
+        elif self._run(run_evaluate, work):
+            report(self._model, work)
+            self._warn(work)
+
+    @holding(1, inside=True)
+    def _twin(self, data: Data) -> Data:
+        """A Data of the controller's own, in the state of data."""
         if self._work is None:
             self._work = Data(self._model)
             self._state = state_bytes(self._work)
         self._work._buffer[self._state] = data._buffer[self._state]
-        if self._model.callbacks.any:
-            self._forward_with_callbacks(self._work, evaluating=True)
-        elif self._run(run_evaluate, self._work):
-            stepping._report(self._model, self._work)
-            self._warn(self._work)
+        return self._work
 
+    @holding(1)
     def _run_steps(self, data: Data, nstep: int) -> None:
         """Steps in compiled code; after a bad state, which is reset as in `kt.step`, those that are left."""
         left, arrays = nstep, self._arrays
         arrays["unchecked"] = 0
         while left:
             arrays["steps"] = abs(left)
-            if self._run(run_steps, data) == 0:
+            status = self._run(run_steps, data)
+            if status == 0:
                 return
-            left = stepping._report(self._model, data)
+            left = status // KINDS_OF_RETURN
+            report(self._model, data, left)
             self._warn(data)
             if left:
-                stepping._reset_keeping_warnings(self._model, data)
+                reset_keeping_warnings(self._model, data)
                 arrays["unchecked"] = left < 0
 
     # with callbacks: stages run one by one from Python
@@ -316,30 +325,31 @@ class StablePD:
         """A forward pass; to evaluate torques, without constraints and sensors: such data never has contacts."""
         model = self._model
         self._arrays["constrained"] = not evaluating
-        stepping._remember(data)
+        remember(data)
         run(keep_awake, model, data, self._arrays)
         if evaluating:
             for stage in FREE_POSITION:
                 stage(model, data)
         else:
-            stepping._forward_position(model, data)
-        stepping._forward_velocity(model, data, evaluating)
+            staged.forward_position(model, data)
+        staged.forward_velocity(model, data, evaluating)
         if model.callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
-            stepping._call("control", model.callbacks.control, model, data)
-        stepping._actuate(model, data)
+            staged.call("control", model.callbacks.control, model, data)
+        staged.actuate(model, data)
         unsettled = self._run(run_accelerate, data)
-        stepping._sense(model, data, Stage.ACC, evaluating)
-        stepping._report(model, data)
+        staged.sense(model, data, Stage.ACC, evaluating)
+        report(model, data)
         if unsettled:
             self._warn(data)
 
     @holding(1)
-    def _step_with_callbacks(self, data: Data) -> None:
-        stepping._check(self._model, data)
-        self._forward_with_callbacks(data)
-        if stepping._check(self._model, data, acceleration=True):
+    def _steps_with_callbacks(self, data: Data, nstep: int) -> None:
+        for _ in range(nstep):
+            staged.check_state(self._model, data)
             self._forward_with_callbacks(data)
-        run(move_on, self._model, data, self._arrays)
+            if staged.check_state(self._model, data, acceleration=True):
+                self._forward_with_callbacks(data)
+            run(move_on, self._model, data, self._arrays)
 
     def _warn(self, data: Data) -> None:
         if self._arrays["unsettled"]:
@@ -347,7 +357,7 @@ class StablePD:
                 f"the torque limits of stable PD did not settle in {self.max_solves} solves at time {data.time:g}: torques "
                 "are within their limits, but do not answer to the acceleration"
             )
-            stepping.warn_of_moment(text)
+            warn_of_moment(text)
 
     # copies
 

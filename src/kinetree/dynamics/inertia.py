@@ -12,6 +12,7 @@ import numpy as np
 
 from ..kernel import function
 from ..layout import checked
+from ..occupancy import holding
 from ..prerequisites import prepare
 from .aba import aba as aba_stage
 from .aba import check_aba
@@ -33,6 +34,7 @@ def _solve_m(m, d, a):
     solve_in_place(m, d.qLD, d.qLDiagInv, a.x)
 
 
+@holding(1, inside=True)
 def full_m(model: Model, data: Data) -> np.ndarray:
     """The joint-space inertia as a dense (nv, nv) matrix. MuJoCo's mj_fullM."""
     prepare("full_m", model, data)

@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 
 from ..errors import SimulationWarning
-from ..stepping import _user_level
+from ..notices import user_level
 from .hostile import strictly_parsed
 
 ROOT = "robot"
@@ -36,4 +36,4 @@ def warn_if_nothing_moves(mj: mujoco.MjModel, source: str | Path, where: str) ->
             f'"world" and a joint of type "floating" from it to {first!r}, or load a mujoco.MjSpec of it after '
             f"spec.body({first!r}).add_freejoint()"
         )
-        warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+        warnings.warn(text, SimulationWarning, stacklevel=user_level())

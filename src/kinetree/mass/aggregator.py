@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import SimulationWarning, UnknownNameError, nearest
 from ..io.simple import without_simple
 from ..model import Model
-from ..stepping import _user_level
+from ..notices import user_level
 from .body import set_body_mass_properties, write_body
 from .properties import MassProperties, aggregate
 from .scalars import are_numbers
@@ -105,7 +105,7 @@ class MassAggregator(MutableMapping[str, Component]):
             f"component {name!r} has a negative mass, {np.min(masses):g} kg, at t = {when}: nothing is left of it, and what "
             "its function takes beyond that is taken off the other components"
         )
-        warnings.warn(text, SimulationWarning, stacklevel=_user_level())
+        warnings.warn(text, SimulationWarning, stacklevel=user_level())
 
     def total(self, t: Any = 0.0) -> MassProperties:
         """All components as one body at a time [s]; symbols and batches of times go through if the components take them."""

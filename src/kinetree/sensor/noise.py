@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel.stage import check_arguments
+from ..occupancy import holding
 from ..prerequisites import prepare
 from ..types import DataType, RayDataField, SensorType
 
@@ -81,6 +82,7 @@ def _noisy_rays(rng: np.random.Generator, x: np.ndarray, deviation: float, what:
     return rays.reshape(x.shape)
 
 
+@holding(1)
 def add_sensor_noise(model: Model, data: Data, rng: np.random.Generator) -> None:
     """Add noise to data.sensordata by the model's sensor_noise. Call it once after each step: the next one starts clean.
 
