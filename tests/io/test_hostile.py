@@ -272,6 +272,17 @@ def test_loading_what_is_no_file(tmp_path, monkeypatch):
         kt.load(device)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_specs_that_name_what_is_no_file(tmp_path):
+    """In a process of its own: MuJoCo would wait for the pipe."""
+    (tmp_path / "é").mkdir()
+    os.mkfifo(tmp_path / "é" / "odd.stl")
+    (tmp_path / "main.xml").write_text(ODD["meshdir"][0].replace("meshdir='a'", "meshdir='é'"))
+    load_spec = "import kinetree as kt, mujoco; kt.load(mujoco.MjSpec.from_file('main.xml'))"
+    done = subprocess.run([sys.executable, "-c", load_spec], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert "odd.stl is not a regular file; Element 'mesh'" in done.stderr.splitlines()[-1], done.stderr
+
+
 def test_names_of_folders_that_harm_nothing_load(tmp_path, monkeypatch):
     """In comments, beside an asset of that name, beside a file of that name, and no name at all."""
     monkeypatch.chdir(tmp_path)

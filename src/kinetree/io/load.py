@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import warnings
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,7 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, mujoco.MjModel):
         return source, "MjModel"
     if isinstance(source, mujoco.MjSpec):
+        refuse_hostile(_named_files(source), "MjSpec", Path(source.modelfiledir), source.assets)
         return _guarded(lambda: _compile_spec(source), "MjSpec"), "MjSpec"
     if _is_xml(source):
         refuse_hostile(source, "XML string", Path(), assets)
@@ -97,6 +99,15 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
         "kt.load takes a path, an XML string, a mujoco.MjModel, a mujoco.MjSpec or the name of a bundled model, "
         f"not {type(source).__name__}"
     )
+
+
+def _named_files(spec: mujoco.MjSpec) -> bytes:
+    """A text that names the files that a spec names."""
+    root = ET.Element("mujoco", meshdir=spec.meshdir, texturedir=spec.texturedir)
+    for element in (*spec.meshes, *spec.hfields, *spec.skins, *spec.textures):
+        for file in (element.file, *getattr(element, "cubefiles", ())):
+            ET.SubElement(root, type(element).__name__.removeprefix("Mjs").lower(), file=file)
+    return ET.tostring(root, "utf-8")
 
 
 def _compile_spec(spec: mujoco.MjSpec) -> mujoco.MjModel:
