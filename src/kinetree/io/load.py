@@ -94,6 +94,8 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, str) and source in models.names():
         return _read(models.path(source))
     if isinstance(source, (str, os.PathLike)) and isinstance(os.fspath(source), str):
+        if isinstance(source, str) and not source.strip():
+            raise ModelError(f"the name of the model is empty: {_shortened(repr(source))}")
         return _read(Path(source))
     raise TypeError(
         "kt.load takes a path, an XML string, a mujoco.MjModel, a mujoco.MjSpec or the name of a bundled model, "
@@ -134,7 +136,7 @@ def _check_assets(source: Any, assets: Mapping[str, bytes]) -> None:
 
 def _read(path: Path) -> tuple[mujoco.MjModel, str]:
     text = str(path)
-    if text == "." or not text.strip() or "\0" in text:
+    if text == "." or "\0" in text:
         raise ModelError(f"{text!r} is not a path to a model")
     try:
         there, folder, file = path.exists(), path.is_dir(), path.is_file()
@@ -144,8 +146,12 @@ def _read(path: Path) -> tuple[mujoco.MjModel, str]:
         raise ModelError(f"{text} is a folder, not a model file")
     if not there:
         hint = "an XML string starts with '<'; " if "<" in text else ""
-        known = nearest(path.name, models.names())
-        raise ModelFileNotFoundError(f"no model file {_shortened(text)}; {hint}bundled models: {known}")
+        close = nearest(path.name, models.names())
+        suggestion = f"{close} " if close.startswith("did you mean") else ""
+        known = ", ".join(models.names())
+        raise ModelFileNotFoundError(
+            f"{_shortened(text)} is neither a file nor a bundled model; {hint}{suggestion}bundled models: {known}"
+        )
     if not file:
         raise ModelError(f"{text} is not a regular file")
     suffix = path.suffix.lower()
