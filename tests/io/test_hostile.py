@@ -292,7 +292,9 @@ def test_names_of_folders_that_harm_nothing_load(tmp_path, monkeypatch):
     assert kt.load(LINKS["include"], {"part.xml": part.encode()}).ngeom == 1
     Path("sub").mkdir()
     Path("sub/part.xml").write_text(part)
-    refuse_hostile("<mujoco><compiler meshdir='sub'/><asset><mesh file='part.xml'/></asset></mujoco>", "XML string", Path())
+    refuse_hostile(
+        "<mujoco><compiler meshdir='sub'/><asset><mesh file='part.xml'/></asset></mujoco>", "XML string", Path()
+    )
     assert kt.load(asset("<texture name='t' type='2d' builtin='flat' width='2' height='2' file=''/>")).ngeom == 1
 
 
