@@ -5,8 +5,8 @@ That takes a second or two, before any function of the command can listen. Impor
 
 from __future__ import annotations
 
+import os.path
 import sys
-from pathlib import Path
 from types import TracebackType
 
 
@@ -14,11 +14,15 @@ def is_command(argv: list[str], orig_argv: list[str]) -> bool:
     """Whether this process is `kinetree …` or `python -m kinetree …`, whose package is imported before argv[0] is known."""
     if argv[:1] == ["-m"]:
         return any(word.removeprefix("-m").split(".")[0] == "kinetree" for word in orig_argv[1:])
-    return bool(argv) and Path(argv[0]).stem in ("kinetree", "kinetree-script")
+    name = os.path.splitext(os.path.basename(argv[0]))[0] if argv else ""
+    return name in ("kinetree", "kinetree-script")
 
 
 def _leave(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
-    if not issubclass(kind, KeyboardInterrupt):
+    first: BaseException | None = problem
+    while first and not isinstance(first, KeyboardInterrupt):  # a module in C makes an ImportError of it
+        first = first.__cause__ or first.__context__
+    if first is None:
         sys.__excepthook__(kind, problem, trace)
         return
     print("kinetree: interrupted", file=sys.stderr)
