@@ -7,6 +7,7 @@
 >>> position = data.body("torso").xpos
 """
 
+from . import interrupt as _interrupt  # noqa: F401, I001  # before all that takes time
 from . import forks as _forks  # noqa: F401  # makes them wait for the compiler
 from . import models, pipeline
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require

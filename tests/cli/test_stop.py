@@ -16,6 +16,7 @@ import kinetree as kt
 from kinetree.cli import run as run_module
 from kinetree.cli.recording import Recorder
 from kinetree.cli.simulate import start
+from kinetree.io.whole import written_whole
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
 WAIT = 120.0  # s for a process to come to its end
@@ -91,6 +92,70 @@ def test_a_signal_after_the_last_step_loses_nothing(tmp_path, monkeypatch, capsy
     assert kt.load_trajectory(tmp_path / "trajectory.npz").duration == pytest.approx(0.5, abs=0.02)
     assert (tmp_path / "plot.png").exists()
     assert "stopped by SIGTERM" in " ".join(capsys.readouterr().err.split())
+
+
+def half_written(path, *_):
+    with written_whole(path) as file:
+        file.write(b"half")
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        pytest.fail("nobody listened")
+
+
+@pytest.mark.usefixtures("deaf")
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("place", ["save_trajectory", "draw"])
+def test_a_second_signal_spares_the_plot_and_says_so(tmp_path, monkeypatch, capsys, place, earlier):
+    """While the trajectory is written it is heard afterwards; a plot that was begun is not left half written."""
+    real, plot = run_module.save_trajectory, tmp_path / "plot.png"
+    if earlier:
+        plot.write_bytes(b"earlier")
+
+    def impatient(*arguments, **motion):
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(*arguments, **motion)
+
+    monkeypatch.setattr(run_module, place, half_written if place == "draw" else impatient)
+    with pytest.raises(typer.Exit) as end:
+        run_module.run("cartpole", 0.5, tmp_path, 0, None, None, False)
+    assert end.value.exit_code == 128 + signal.SIGTERM
+    assert kt.load_trajectory(tmp_path / "trajectory.npz").duration == pytest.approx(0.5, abs=0.02)
+    assert {file.name for file in tmp_path.iterdir()} == {"trajectory.npz", *(["plot.png"] if earlier else [])}
+    assert not earlier or plot.read_bytes() == b"earlier"
+    said = capsys.readouterr()
+    told = "all up to the last whole step is saved, but no plot is drawn"
+    assert told + (f": {plot} is that of an earlier run" if earlier else "") in " ".join(said.err.split())
+    assert "not drawn" in said.out
+
+
+EARLY = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
+LATE = f"try: {EARLY}\nexcept KeyboardInterrupt as problem: raise ImportError('initialization failed') from problem"
+STARTS = {
+    "module": ["-m", "kinetree"],
+    "command line": ["-m", "kinetree.cli"],
+    "script": ["kinetree"],
+    "library": ["-c", "import kinetree.cli"],
+}
+
+
+@pytest.mark.parametrize("imported", ["numba", "typer"])
+@pytest.mark.parametrize("entry", STARTS)
+def test_interrupted_while_it_is_imported(tmp_path, entry, imported):
+    """By a module that sends the signal, early and late; other programs see the exception as always.
+
+    The late one makes an ImportError of it, as modules written in C do.
+    """
+    (tmp_path / f"{imported}.py").write_text(EARLY if imported == "numba" else LATE)
+    (tmp_path / "kinetree").write_text("from kinetree.cli import main\nmain()")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, *STARTS[entry]], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    if entry == "library":
+        assert "Traceback" in done.stderr and "\nKeyboardInterrupt\n" in done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (130, "kinetree: interrupted\n")
 
 
 def test_a_run_stops_while_it_compiles(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -194,6 +196,112 @@ def test_copies_in_files_beside_each_other_load(tmp_path):
         kt.load(path)
     path.write_text(WORLD.format(links + "<replicate count='3'><include file='e.xml'/></replicate>"))
     assert kt.load(path).nsite == mujoco.MjModel.from_xml_path(str(path)).nsite == 8003
+
+
+# what is no file
+
+
+def asset(element: str) -> str:
+    return f"<mujoco><asset>{element}</asset><worldbody><geom size='1'/></worldbody></mujoco>"
+
+
+# Texts that name "odd" with an ending; MuJoCo opens it where `place` says.
+ODD = {
+    "include": ("<mujoco><include file='odd.xml'/></mujoco>", "odd.xml"),
+    "in an archive": ("<mujoco><include file='odd.mjz/part.xml'/></mujoco>", "odd.mjz"),
+    "model": (asset("<model name='m' file='odd.xml'/>"), "odd.xml"),
+    "mesh": (asset("<mesh name='m' file='odd.stl'/>"), "odd.stl"),
+    "entity": (asset("<mesh name='m' file='&#111;dd.stl'/>"), "odd.stl"),
+    "foreign letters": (asset("<mesh name='m' file='&#233;.stl'/>"), "é.stl"),
+    "a line's end": (asset("<mesh name='m' file='o\ndd.stl'/>"), "o\ndd.stl"),
+    "texture": (asset("<texture name='t' type='2d' file='odd.png'/>"), "odd.png"),
+    "cube": (asset("<texture name='t' type='cube' fileright='odd.png'/>"), "odd.png"),
+    "hfield": (asset("<hfield name='h' size='1 1 1 1' file='odd.bin'/>"), "odd.bin"),
+    "skin": (asset("<skin name='s' file='odd.skn'/>"), "odd.skn"),
+    "flexcomp": (WORLD.format("<flexcomp name='f' type='mesh' file='odd.obj'/>"), "odd.obj"),
+    "meshdir": (asset("<mesh name='m' file='odd.stl'/>").replace("<asset", "<compiler meshdir='a'/><asset"), "a/odd.stl"),
+    "a folder that is not there": (asset("<mesh name='m' file='nowhere/../odd.stl'/>"), "odd.stl"),
+    "strippath": (asset("<mesh name='m' file='a/b/odd.stl'/>").replace("<asset", "<compiler strippath='true'/><asset"),
+                  "odd.stl"),
+    "included": ("<mujoco><compiler meshdir='a'/><include file='b/part.xml'/></mujoco>", "a/b/odd.stl"),
+    "attached": ("<mujoco><asset><model name='m' file='b/other.xml'/></asset></mujoco>", "b/c/odd.stl"),
+    "urdf": ("<robot name='r'><link name='a'><collision><geometry><mesh filename='package://x/odd.stl'/></geometry>"
+             "</collision></link></robot>", "odd.stl"),
+}  # fmt: skip
+PARTS = {
+    "b/part.xml": asset("<mesh name='m' file='odd.stl'/>"),
+    "b/other.xml": "<mujoco><compiler meshdir='c'/><asset><mesh name='m' file='odd.stl'/></asset></mujoco>",
+}
+LOADS = "import kinetree as kt, sys; kt.load(sys.argv[1])"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("case", ODD)
+def test_pipes_and_folders_are_refused(case, tmp_path):
+    """MuJoCo would wait for the pipe for ever; the scan alone is called, lest the test does."""
+    text, place = ODD[case]
+    for name, part in PARTS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(part)
+    path = tmp_path / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    refused = f"{re.escape(str(path))} is not a regular file; Element .*, attribute 'file.*', line [12]$"
+    with pytest.raises(kt.ModelError, match=refused):
+        refuse_hostile(text, "XML string", tmp_path)
+    path.unlink()
+    refuse_hostile(text, "XML string", tmp_path)
+    if case == "in an archive":
+        return  # a folder there is as good
+    path.mkdir()
+    with pytest.raises(kt.ModelError, match="is not a regular file"):
+        refuse_hostile(text, "XML string", tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_loading_what_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("odd.xml")
+    os.mkfifo("odd.mjb")
+    Path("main.xml").write_text(ODD["include"][0])
+    for source in ("odd.xml", "odd.mjb", "main.xml", ODD["include"][0]):
+        done = subprocess.run([sys.executable, "-c", LOADS, source], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "not a regular file" in done.stderr.splitlines()[-1], done.stderr
+    device = "<mujoco><include file='/dev/null'/></mujoco>"
+    with pytest.raises(kt.ModelError, match="/dev/null is not a regular file; Element 'include'"):
+        kt.load(device)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_specs_that_name_what_is_no_file(tmp_path):
+    """In a process of its own: MuJoCo would wait for the pipe."""
+    (tmp_path / "é").mkdir()
+    os.mkfifo(tmp_path / "é" / "odd.stl")
+    (tmp_path / "main.xml").write_text(ODD["meshdir"][0].replace("meshdir='a'", "meshdir='é'"))
+    load_spec = "import kinetree as kt, mujoco; kt.load(mujoco.MjSpec.from_file('main.xml'))"
+    done = subprocess.run([sys.executable, "-c", load_spec], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert "odd.stl is not a regular file; Element 'mesh'" in done.stderr.splitlines()[-1], done.stderr
+
+
+def test_names_of_folders_that_harm_nothing_load(tmp_path, monkeypatch):
+    """In comments, beside an asset of that name, beside a file of that name, and no name at all."""
+    monkeypatch.chdir(tmp_path)
+    Path("part.xml").mkdir()
+    part = WORLD.format("<geom size='1'/>")
+    assert kt.load("<mujoco><!-- <include file='part.xml'/> --></mujoco>").ngeom == 0
+    assert kt.load(LINKS["include"], {"part.xml": part.encode()}).ngeom == 1
+    Path("sub").mkdir()
+    Path("sub/part.xml").write_text(part)
+    refuse_hostile(
+        "<mujoco><compiler meshdir='sub'/><asset><mesh file='part.xml'/></asset></mujoco>", "XML string", Path()
+    )
+    assert kt.load(asset("<texture name='t' type='2d' builtin='flat' width='2' height='2' file=''/>")).ngeom == 1
+
+
+def test_folders_without_end():
+    many = "".join(f"<compiler meshdir='{i}'/>" for i in range(200))
+    with pytest.raises(kt.ModelError, match="^XML string: more than 100 folders of files"):
+        kt.load(f"<mujoco>{many}</mujoco>")
 
 
 # what is no danger

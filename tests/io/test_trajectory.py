@@ -1,5 +1,6 @@
 """Trajectory files: what is saved comes back, and what is not a trajectory is refused with the reason."""
 
+import os
 import zipfile
 
 import numpy as np
@@ -103,8 +104,45 @@ def test_missing_file_and_folder(tmp_path):
 @pytest.mark.parametrize("contents", [b"", b"not an archive at all", b"PK\x03\x04 cut short", b"\x93NUMPY\x01\x00"])
 def test_foreign_bytes(tmp_path, contents):
     (tmp_path / "x.npz").write_bytes(contents)
-    with pytest.raises(ValueError, match="not a trajectory file, or it is damaged"):
+    with pytest.raises(
+        ValueError, match="'.*x.npz' is not a trajectory file, or it is damaged: it is no .npz archive$"
+    ):
         load_trajectory(tmp_path / "x.npz")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_pipes_and_devices_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    writer = os.open(tmp_path / "pipe.npz", os.O_RDWR)  # so that reading it would fail rather than wait
+    os.write(writer, bytes(64))
+    with pytest.raises(ValueError, match="pipe.npz' is not a regular file"):
+        load_trajectory(tmp_path / "pipe.npz")
+    os.close(writer)
+    with pytest.raises(ValueError, match="/dev/null' is not a regular file"):
+        load_trajectory("/dev/null")
+
+
+def test_what_cannot_be_finished_leaves_the_old_file(tmp_path, monkeypatch):
+    path = save_trajectory(tmp_path / "x.npz", **motion())
+    before = path.read_bytes()
+
+    def stopped(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", stopped)
+    for name in ("x.npz", "new.npz"):
+        with pytest.raises(KeyboardInterrupt):
+            save_trajectory(tmp_path / name, **motion())
+    assert [file.name for file in tmp_path.iterdir()] == ["x.npz"] and path.read_bytes() == before
+
+
+def test_links_and_permissions_stay(tmp_path):
+    (tmp_path / "real.npz").touch(mode=0o640)
+    (tmp_path / "link.npz").symlink_to("real.npz")
+    save_trajectory(tmp_path / "link.npz", **motion())
+    assert (tmp_path / "link.npz").is_symlink() and len(load_trajectory(tmp_path / "real.npz")) == 7
+    assert (tmp_path / "real.npz").stat().st_mode & 0o777 == 0o640
 
 
 def test_foreign_archives(tmp_path):
@@ -169,5 +207,5 @@ def test_damage_anywhere_gives_a_value_error_or_the_same_motion(tmp_path):
 def test_pickled_objects_are_never_run(tmp_path):
     path = save_trajectory(tmp_path / "x.npz", **motion())
     rewritten(path, qpos=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="damaged: it holds objects, not numbers$"):
         load_trajectory(path)

@@ -132,8 +132,11 @@ FOLDERS = {
     "a link of one's own": (link_of_ones_own, None),
     "open to a group": (made(0o770), "other users can write"),
     "open to all": (made(0o1777), "other users can write"),
-    "a file": (lambda path: path.touch(), "exists"),
-    "a link into nowhere": (lambda path: path.symlink_to(path.with_name("nowhere")), "exists"),
+    "a file": (lambda path: path.touch(), "which KINETREE_CACHE names: it is not a folder"),
+    "a link into nowhere": (
+        lambda path: path.symlink_to(path.with_name("nowhere")),
+        "which KINETREE_CACHE names: it is a link that leads nowhere",
+    ),
 }
 
 
@@ -165,6 +168,12 @@ def test_folder_that_the_user_chose(state, places):
     assert len(said) == bool(reason) and all(reason in s and str(places[0]) in s for s in said), said
     assert mode is None or places[0].stat().st_mode == mode  # it is not ours to change
     assert stat.S_IMODE(folder.stat().st_mode) == (0o755 if mode and not reason else 0o700)
+
+
+def test_a_tilde_means_the_home(places, monkeypatch):
+    monkeypatch.setenv("HOME", str(places[0].parent))
+    monkeypatch.setenv("KINETREE_CACHE", f"~/{places[0].name}")
+    assert found() == (places[0], [])
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o700, 0o500])

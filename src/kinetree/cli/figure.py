@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
+from ..io.whole import written_whole
 from ..model import Model
 from ..types import GeomType, JointType
 from .motion import Motion
@@ -44,7 +45,8 @@ def draw(path: Path, title: str, model: Model, recording: Recording) -> None:
     if recording.energy is not None:
         _energy(panels[2], motion, recording.energy)
     _joints(panels[-1], model, motion)
-    figure.savefig(path, dpi=120)
+    with written_whole(path) as file:
+        figure.savefig(file, dpi=120, format="png")
 
 
 def _film_strip(axes: Axes, model: Model, com: np.ndarray, motion: Motion, poses: list[Pose]) -> None:

@@ -20,7 +20,7 @@ from .figure import draw
 from .motion import sweep_joints
 from .recording import Recording
 from .simulate import has_gravity, play, set_gravity, simulate, start
-from .stop import stoppable
+from .stop import Stop, Stopped, stoppable
 
 LONGEST = 3600.0  # s; all frames are kept in memory
 KINEMATIC = "Kinematic motion: joints follow prescribed sines; no gravity, forces or contacts."
@@ -58,15 +58,30 @@ def run(
         energy = {} if recording.energy is None else {"energy": recording.energy}
         with writing_to(folder):
             save_trajectory(trajectory, model_name=name, **vars(recording.motion), com=recording.com, **energy)
-            if stop.stopped:  # what counts is saved: a second signal ends the drawing
-                stop.restore()
-            draw(plot, f"{name}: {_kind(model, recording)}", model, recording)
-    for label, path in (("plot", plot), ("trajectory", trajectory)):
-        output.print(f"{label:<10}  {path}", soft_wrap=True, markup=False, highlight=False)
-    if stop.stopped:
-        at = recording.motion.time[-1]
-        complain(f"stopped by {stop.stopped.name} at {at:g} s; all up to the last whole step is saved")
-        raise typer.Exit(stop.stopped.status)
+            drawn = _draw_unless_hurried(plot, f"{name}: {_kind(model, recording)}", model, recording, stop)
+        for label, path in (("plot", plot if drawn else "not drawn"), ("trajectory", trajectory)):
+            output.print(f"{label:<10}  {path}", soft_wrap=True, markup=False, highlight=False)
+        if stop.stopped:
+            at, but = recording.motion.time[-1], "" if drawn else f", but {_no_plot(plot)}"
+            complain(f"stopped by {stop.stopped.name} at {at:g} s; all up to the last whole step is saved{but}")
+            raise typer.Exit(stop.stopped.status)
+
+
+def _draw_unless_hurried(path: Path, title: str, model: Model, recording: Recording, stop: Stop) -> bool:
+    """Draw, with what counts saved: a second signal ends it, or came already. Returns whether there is a picture."""
+    try:
+        stop.can_hurry = True
+        if not stop.hurried:
+            draw(path, title, model, recording)
+            stop.can_hurry = False
+            return True
+    except Stopped:
+        pass
+    return False
+
+
+def _no_plot(path: Path) -> str:
+    return f"no plot is drawn{f': {path} is that of an earlier run' if path.exists() else ''}"
 
 
 def _check_keyframe(model: Model, keyframe: str) -> None:

@@ -1,4 +1,7 @@
-"""Being told to stop: SIGINT (Ctrl-C), SIGTERM and SIGHUP end `kinetree run`, which first saves what it has."""
+"""Being told to stop: SIGINT (Ctrl-C), SIGTERM and SIGHUP end `kinetree run`, which first saves what it has.
+
+A second one spares the user the rest, but never what was simulated.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,15 @@ class Stopped(BaseException):
 
 
 class Stop:
-    """What became of the signals: `stopped` is the first of them; it is raised while `raises` holds, later ones are not."""
+    """What became of the signals: `stopped` is the first of them, raised if `raises` holds, `hurried` the second.
+
+    The second is raised where `can_hurry` holds, later ones never.
+    """
 
     def __init__(self) -> None:
         self.stopped: Stopped | None = None
-        self.raises = True
+        self.hurried: Stopped | None = None
+        self.raises, self.can_hurry = True, False
         self._before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def listen(self) -> None:
@@ -52,6 +59,10 @@ class Stop:
             self.stopped = Stopped(number)
             if self.raises:
                 raise self.stopped
+        elif self.hurried is None:
+            self.hurried = Stopped(number)
+            if self.can_hurry:
+                raise self.hurried
 
 
 @contextmanager

@@ -4,7 +4,8 @@ MuJoCo 4.0.0 hands "unknown default class name '…'" to printf as the format it
 `class="%p"` prints addresses. It does so with the attribute `class` alone; all other text of a file passes through "%s".
 Such a class is refused here, in MuJoCo's words, unless it is declared: names and files with "%" load. And an asset
 `<model>` without a file leaves MuJoCo's reader locked, so that the next model never loads. And replicates in replicates,
-also by way of includes and attached models, ask for more copies than any memory holds.
+also by way of includes and attached models, ask for more copies than any memory holds. And a file that is a pipe keeps
+MuJoCo waiting for a writer.
 
 The scan is wider than MuJoCo's parser: it looks into comments, and into every file that an include or an attached model
 may mean, so nothing that MuJoCo reads escapes it. It expands no entity but single characters. What looks bad is let pass
@@ -13,12 +14,16 @@ only where a strict parser, without a DTD, sees that it is not.
 
 from __future__ import annotations
 
+import functools
 import io
+import os
 import re
+import stat
+import sys
 import xml.etree.ElementTree as ET
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import ModelError
@@ -26,6 +31,10 @@ from ..errors import ModelError
 VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)')"""
 CLASS = re.compile(rb"(?<![\w.:-])class" + VALUE)
 FILE = re.compile(rb"(?<![\w.:-])file" + VALUE)
+# Every attribute that names a file, those of URDF and of the sides of a cube included, and a folder of files.
+FILES = re.compile(rb"(?<![\w.:-])file(?:name|right|left|up|down|front|back)?" + VALUE)
+FOLDERS = re.compile(rb"(?<![\w.:-])(?:mesh|texture|asset)dir" + VALUE)
+MOST_FOLDERS = 100  # that one model looks for its files in
 # A tag that names another model file, with all its attributes; MuJoCo's parser allows a space before the name.
 ATTRIBUTES = rb"""(?![\w.:-])((?:\s*[^\s=<>"'/]+\s*=\s*(?:"[^"]*"|'[^']*'))*)"""
 LINK = re.compile(rb"<\s*(include|model)" + ATTRIBUTES)
@@ -46,7 +55,9 @@ def refuse_hostile(text: str | bytes, where: str, folder: Path, assets: Mapping[
     """
     start = text.encode(errors="replace") if isinstance(text, str) else text
     replicates, through = [], 1  # through: copies by all places that lead from one text to the next
-    for name, contents in texts(start, where, folder, assets or {}):
+    found_texts = list(texts(start, where, folder, assets or {}))
+    _refuse_what_is_no_file(found_texts, folder, assets or {})
+    for name, contents, _ in found_texts:
         for found in _classes_with_percent(contents):
             if _value(found) not in _harmless_classes(contents):
                 raise _problem(f"unknown default class name {_value(found)!r}", name, contents, found.start(), "class")
@@ -82,9 +93,9 @@ def _value(found: re.Match[bytes]) -> str:
             return NAMED[reference[3]]
         digits = (reference[1] or reference[2])[-4000:]
         code = int(digits, 16 if reference[1] else 10) % 2**32
-        return bytes([code]) if 0 < code < 128 else b"?"
+        return chr(code).encode(errors="replace") if 0 < code <= sys.maxunicode else b"?"
 
-    return REFERENCE.sub(character, found[1] if found[1] is not None else found[2]).decode(errors="replace")
+    return REFERENCE.sub(character, found[1] if found[1] is not None else found[2]).decode(errors="surrogateescape")
 
 
 def _copies(text: bytes) -> tuple[int, int]:
@@ -144,8 +155,57 @@ def _all_models_have_files(text: bytes) -> bool:
     return root is not None and all("file" in element.keys() for element in root.iter("model"))
 
 
-def texts(start: bytes, where: str, folder: Path, assets: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Name and contents of a model's text, of all assets, and of every file that one of these may include or attach."""
+def _refuse_what_is_no_file(found: list[tuple[str, bytes, Path]], folder: Path, assets: Iterable[str]) -> None:
+    """Raise ModelError if a text names something that exists and is no regular file: a pipe, a device, a folder."""
+    folders = {"", *(_value(match) for _, text, _ in found for match in FOLDERS.finditer(text))}
+    if len(folders) > MOST_FOLDERS:
+        raise ModelError(f"{found[0][0]}: more than {MOST_FOLDERS} folders of files")
+    given, kind = {_base(name).lower() for name in assets}, functools.cache(_kind)
+    for name, text, beside in found:
+        for match in FILES.finditer(text):
+            file = _value(match).replace("\\", "/")
+            if not file:
+                continue
+            paths = _places(file, beside, folder, folders)
+            special = {part for path in paths for part in (path, *path.parents) if kind(part) == "special"}
+            if not special and _base(file).lower() not in given and not any(kind(path) == "file" for path in paths):
+                special = {path for path in paths if kind(path) == "folder"}
+            if special and _is_attribute(text, _value(match)):
+                what = f"{min(special)} is not a regular file"
+                attribute = match[0].split(b"=")[0].strip().decode()
+                raise _problem(what, name, text, match.end(), attribute)
+
+
+def _places(file: str, beside: Path, folder: Path, folders: Iterable[str]) -> set[Path]:
+    """Where MuJoCo may look for a file: a folder of files may begin at any level between the model and the text."""
+    below = beside.parts[len(folder.parts) :] if beside.is_relative_to(folder) else ()
+    roots = [(folder.joinpath(*below[:i]), below[i:]) for i in range(len(below) + 1)] + [(folder, ()), (beside, ())]
+    paths = {root.joinpath(f, *rest, end) for f in folders for root, rest in roots for end in (file, _base(file))}
+    return paths | {Path(os.path.normpath(path)) for path in paths}  # MuJoCo drops ".." with what stands before it
+
+
+def _base(file: str) -> str:
+    return re.split(r"[/\\]", file)[-1]
+
+
+def _kind(path: Path) -> str:
+    """Whether a path is that of a "file", a "folder", something "special", or of nothing."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # there is none, it is not to be looked at, or it is no name of a file
+        return ""
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "special"
+
+
+def _is_attribute(text: bytes, value: str) -> bool:
+    """Whether an attribute may have this value; not, if a strict parser sees that it stands in comments only."""
+    root = strictly_parsed(text)
+    values = (other for element in root.iter() for other in element.attrib.values()) if root is not None else ()
+    return root is None or any(value.split() == other.split() for other in values)  # it makes any white space a blank
+
+
+def texts(start: bytes, where: str, folder: Path, assets: Mapping[str, bytes]) -> Iterator[tuple[str, bytes, Path]]:
+    """Name, contents and folder of a model's text, of all assets, and of every file that these may include or attach."""
     waiting = [(where, start, folder), *((f"asset {name!r}", contents, folder) for name, contents in assets.items())]
     seen: set[Path] = set()
     while waiting:
@@ -153,7 +213,7 @@ def texts(start: bytes, where: str, folder: Path, assets: Mapping[str, bytes]) -
         if contents.startswith(ARCHIVE):
             waiting += [(f"{name}: {member}", part, beside) for member, part in _members(name, contents)]
             continue
-        yield name, contents
+        yield name, contents, beside
         for tag in LINK.finditer(contents):
             for found in FILE.finditer(tag[2]):
                 for place in (folder, beside):

@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import warnings
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,7 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, mujoco.MjModel):
         return source, "MjModel"
     if isinstance(source, mujoco.MjSpec):
+        refuse_hostile(_named_files(source), "MjSpec", Path(source.modelfiledir), source.assets)
         return _guarded(lambda: _compile_spec(source), "MjSpec"), "MjSpec"
     if _is_xml(source):
         refuse_hostile(source, "XML string", Path(), assets)
@@ -92,11 +94,22 @@ def _compile(source: Any, assets: Mapping[str, bytes] | None) -> tuple[mujoco.Mj
     if isinstance(source, str) and source in models.names():
         return _read(models.path(source))
     if isinstance(source, (str, os.PathLike)) and isinstance(os.fspath(source), str):
+        if isinstance(source, str) and not source.strip():
+            raise ModelError(f"the name of the model is empty: {_shortened(repr(source))}")
         return _read(Path(source))
     raise TypeError(
         "kt.load takes a path, an XML string, a mujoco.MjModel, a mujoco.MjSpec or the name of a bundled model, "
         f"not {type(source).__name__}"
     )
+
+
+def _named_files(spec: mujoco.MjSpec) -> bytes:
+    """A text that names the files that a spec names."""
+    root = ET.Element("mujoco", meshdir=spec.meshdir, texturedir=spec.texturedir)
+    for element in (*spec.meshes, *spec.hfields, *spec.skins, *spec.textures):
+        for file in (element.file, *getattr(element, "cubefiles", ())):
+            ET.SubElement(root, type(element).__name__.removeprefix("Mjs").lower(), file=file)
+    return ET.tostring(root, "utf-8")
 
 
 def _compile_spec(spec: mujoco.MjSpec) -> mujoco.MjModel:
@@ -123,7 +136,7 @@ def _check_assets(source: Any, assets: Mapping[str, bytes]) -> None:
 
 def _read(path: Path) -> tuple[mujoco.MjModel, str]:
     text = str(path)
-    if text == "." or not text.strip() or "\0" in text:
+    if text == "." or "\0" in text:
         raise ModelError(f"{text!r} is not a path to a model")
     try:
         there, folder, file = path.exists(), path.is_dir(), path.is_file()
@@ -133,8 +146,12 @@ def _read(path: Path) -> tuple[mujoco.MjModel, str]:
         raise ModelError(f"{text} is a folder, not a model file")
     if not there:
         hint = "an XML string starts with '<'; " if "<" in text else ""
-        known = nearest(path.name, models.names())
-        raise ModelFileNotFoundError(f"no model file {_shortened(text)}; {hint}bundled models: {known}")
+        close = nearest(path.name, models.names())
+        suggestion = f"{close} " if close.startswith("did you mean") else ""
+        known = ", ".join(models.names())
+        raise ModelFileNotFoundError(
+            f"{_shortened(text)} is neither a file nor a bundled model; {hint}{suggestion}bundled models: {known}"
+        )
     if not file:
         raise ModelError(f"{text} is not a regular file")
     suffix = path.suffix.lower()

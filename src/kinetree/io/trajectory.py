@@ -7,13 +7,16 @@ other arrays with one row per frame. It opens with plain `numpy.load` too.
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+
+from .whole import written_whole
 
 FORMAT, VERSION = "kinetree-trajectory", 1
 _OWN_KEYS = ("format", "version", "model_name", "time", "qpos", "qvel")
@@ -45,7 +48,7 @@ class Trajectory:
 def save_trajectory(
     path: str | os.PathLike[str], *, model_name: str, time: Any, qpos: Any, qvel: Any, **arrays: Any
 ) -> Path:
-    """Write a motion to a file, replacing it; every array has one row per frame. Returns the path."""
+    """Write a motion to a file, replacing it as a whole; every array has one row per frame. Returns the path."""
     if not isinstance(model_name, str):
         raise TypeError(f"model_name must be a string, got {type(model_name).__name__}")
     taken = [name for name in arrays if name in _OWN_KEYS]
@@ -54,7 +57,7 @@ def save_trajectory(
     motion = {"time": time, "qpos": qpos, "qvel": qvel, **arrays}
     checked = _checked({name: _numbers(name, value) for name, value in motion.items()})
     target = Path(path)
-    with target.open("wb") as file:  # an open file, because numpy would append .npz to a bare name
+    with written_whole(target) as file:  # an open file, because numpy would append .npz to a bare name
         np.savez_compressed(file, format=FORMAT, version=VERSION, model_name=model_name, **checked)  # type: ignore[arg-type]
     return target
 
@@ -64,16 +67,27 @@ def load_trajectory(path: str | os.PathLike[str]) -> Trajectory:
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"no trajectory file {str(source)!r}")
+    if not source.is_file() and not source.is_dir():  # a pipe would wait for a writer; opening a folder says what it is
+        raise ValueError(f"{str(source)!r} is not a regular file")
     with source.open("rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as stored:
-                contents = {name: stored[name] for name in stored.files}
-        except Exception as problem:  # damaged archives fail in many ways: zip, zlib, header, memory
-            raise ValueError(f"{str(source)!r} is not a trajectory file, or it is damaged: {problem}") from problem
+        contents = _unpacked(file, f"{str(source)!r} is not a trajectory file, or it is damaged")
     try:
         return _decoded(contents)
     except ValueError as problem:
         raise ValueError(f"{str(source)!r}: {problem}") from None
+
+
+def _unpacked(file: BinaryIO, complaint: str) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` archive; NumPy takes anything else for an array or a pickle, and advises to run the latter."""
+    if not zipfile.is_zipfile(file):
+        raise ValueError(f"{complaint}: it is no .npz archive")
+    file.seek(0)
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except Exception as problem:  # damaged archives fail in many ways: zip, zlib, header, memory
+        reason = "it holds objects, not numbers" if "allow_pickle" in str(problem) else problem
+        raise ValueError(f"{complaint}: {reason}") from problem
 
 
 def _decoded(contents: dict[str, np.ndarray]) -> Trajectory:

@@ -36,27 +36,30 @@ ABANDONED = 3600.0  # seconds after which a part belongs to a process that was k
 
 def cache_folder():
     """The first folder that can be trusted of `KINETREE_CACHE`, the user's cache and one among temporary files, or None."""
-    for path in _candidates():
+    for path, chosen in _candidates():
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
             problem = _distrust(path)
+        except FileExistsError:
+            problem = "it is a link that leads nowhere" if not os.path.exists(path) else "it is not a folder"
         except OSError as error:
             problem = _reason(error)
         if problem is None:
             return path
-        _warn(f"kinetree keeps no machine code in {path}: {problem}")
+        _warn(f"kinetree keeps no machine code in {path}{chosen}: {problem}")
     return None
 
 
 def _candidates():
-    """Folders in the order in which they are tried."""
+    """Folders in the order in which they are tried, each with what a message says of where its name comes from."""
     if chosen := os.environ.get("KINETREE_CACHE"):
-        yield str(pathlib.Path(chosen))  # without a slash at its end, behind which a link would hide
+        path = pathlib.Path(os.path.expanduser(chosen))  # without a slash at its end, behind which a link would hide
+        yield str(path), ", which KINETREE_CACHE names"
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if os.path.isabs(home):  # it is not where there is no home
-        yield os.path.join(home, "kinetree")
+        yield os.path.join(home, "kinetree"), ""
     with contextlib.suppress(FileNotFoundError):  # no place for temporary files
-        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}")
+        yield os.path.join(tempfile.gettempdir(), f"kinetree-{_user()}"), ""
 
 
 def _user():
