@@ -29,10 +29,11 @@ imports: .venv/.installed-dev
 	$(BIN)/lint-imports
 
 pytest: .venv/.installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m tests.warm $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 soak: .venv/.installed-dev  ## long random runs, not part of `make test`
-	$(BIN)/python -m pytest -n $(WORKERS) -m soak
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m soak
 
 SECONDS ?= 60
 fuzz: .venv/.installed-dev  ## attack the engine with hostile input for SECONDS=n; prints what reproduces a failure

@@ -13,7 +13,7 @@ import kinetree as kt
 
 H, STEPS, JOINTS, WAVES = 1 / 60, 60, 6, 2
 KP, KD = 400.0, 8.0
-POPULATION, ELITE, ROUNDS = 32, 8, 30
+POPULATION, ELITE, ROUNDS = 32, 8, 20
 
 link = (
     '<body name="link{k}" pos=".15 0 0"><joint axis="{axis}"/><geom type="capsule" fromto="0 0 0 .15 0 0" size=".02"/>'
@@ -28,10 +28,10 @@ circle = np.stack([np.full(STEPS, 0.7), 0.25 * np.cos(angle), 0.25 * np.sin(angl
 waves = np.concatenate([[np.ones(STEPS)], *([np.sin(k * angle), np.cos(k * angle)] for k in range(1, WAVES + 1))])
 
 
-def cost(weights: np.ndarray, control: str) -> float:
+def cost(weights: np.ndarray, data: kt.Data, spd: kt.StablePD | None) -> float:
     """Mean distance of the tip from the circle [m], over a second from rest; a bad state costs a metre a step."""
-    targets, data, total = (weights @ waves).T.copy(), kt.Data(model), 0.0
-    spd = None if control == "explicit" else kt.StablePD(model, KP, KD, solver=control, mode="implicit")
+    targets, total = (weights @ waves).T.copy(), 0.0
+    data.reset()
     for k in range(STEPS):
         if spd is None:
             data.qfrc_applied = KP * (targets[k] - data.qpos) - KD * data.qvel
@@ -46,11 +46,12 @@ def cost(weights: np.ndarray, control: str) -> float:
 
 def learn(control: str) -> list[float]:
     """The mean cost of the elite, round by round."""
-    rng, curve = np.random.default_rng(7), []
+    rng, curve, data = np.random.default_rng(7), [], kt.Data(model)
+    spd = None if control == "explicit" else kt.StablePD(model, KP, KD, solver=control, mode="implicit")
     mean, spread = np.zeros((JOINTS, len(waves))), np.full((JOINTS, len(waves)), 0.5)
     for _ in range(ROUNDS):
         trials = mean + spread * rng.normal(size=(POPULATION, *mean.shape))
-        costs = np.array([cost(trial, control) for trial in trials])
+        costs = np.array([cost(trial, data, spd) for trial in trials])
         best = np.argsort(costs, kind="stable")[:ELITE]
         mean, spread = trials[best].mean(axis=0), trials[best].std(axis=0) + 0.02
         curve.append(float(costs[best].mean()))

@@ -6,6 +6,7 @@ it. Allocation, handles for compiled code, copies, named access, the documentati
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -80,12 +81,15 @@ class Field:
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape for a model with these sizes; a scalar is one number."""
-        return tuple(
-            math.prod(
-                int(n) if n.isdigit() else CONSTANT_DIMS[n] if n in CONSTANT_DIMS else sizes[n] for n in dim.split("*")
-            )
-            for dim in self.shape_names
-        )
+        return tuple(math.prod([n if isinstance(n, int) else sizes[n] for n in dim]) for dim in _factors(self.dims))
+
+
+@functools.cache
+def _factors(dims: str) -> tuple[tuple[int | str, ...], ...]:
+    """What is multiplied for each dimension: numbers, and names of sizes that belong to the model."""
+    return tuple(
+        tuple(int(n) if n.isdigit() else CONSTANT_DIMS.get(n, n) for n in dim.split("*")) for dim in dims.split()
+    )
 
 
 def table(fields: Iterable[Field]) -> dict[str, Field]:

@@ -43,12 +43,9 @@ class Layout:
         """Axes of the stored array: a scalar is stored as an array of one."""
         return max(1, len(field.shape_names))
 
-    def words(self, arrays: Mapping[str, np.ndarray], lanes: int | None = None, lane: int | None = None) -> np.ndarray:
-        """The table for these arrays; constants start at zero.
-
-        lanes: real fields have one more, last axis of that size. lane: the table sees only that lane.
-        """
-        out = np.zeros(self.size, np.int64)
+    def words(self, arrays: Mapping[str, np.ndarray], lanes: int | None = None) -> np.ndarray:
+        """The table for these arrays; constants start at zero. lanes: real fields have one more, last axis of that size."""
+        out = [0] * self.size
         for key, field in self.fields.items():
             a = arrays[key]
             if not a.flags.c_contiguous:
@@ -56,9 +53,14 @@ class Layout:
             pointer, shape = a.ctypes.data, a.shape
             if lanes is not None and field.dtype == REAL:
                 shape = a.shape[:-1]
-                pointer += 0 if lane is None else lane * a.itemsize
             word = self.word[key]
-            out[word : word + 1 + len(shape)] = (pointer, *shape)
+            out[word : word + 1 + len(shape)] = pointer, *shape
+        return np.array(out, np.int64)
+
+    def words_of_lane(self, words: np.ndarray, lane: int, itemsize: int) -> np.ndarray:
+        """The table that sees only one lane of another. itemsize: bytes of a real number."""
+        out = words.copy()
+        out[[self.word[key] for key, field in self.fields.items() if field.dtype == REAL]] += lane * itemsize
         return out
 
 
@@ -73,7 +75,7 @@ def allocate(
         if lanes is not None and field.dtype == REAL:
             shape = (*shape, lanes)
         shapes[key], offsets[key] = (shape, dtype), end
-        n = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        n = math.prod(shape) * dtype.itemsize
         end += -(-n // ALIGNMENT) * ALIGNMENT
     raw = np.zeros(end + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

@@ -5,8 +5,8 @@ import json
 import mujoco
 import pytest
 
+from kinetree.conformance import budget, layer_names
 from kinetree.conformance import compare as harness
-from kinetree.conformance import layer_names
 from tests import corpora
 
 
@@ -47,7 +47,13 @@ def test_a_model_that_is_all_computed(kinetree):
 
 
 @pytest.fixture
-def heavier_oracle(monkeypatch):
+def soon_sure(monkeypatch):
+    """MuJoCo is run a few times against itself, not hundreds, before it counts as sure of what differs."""
+    monkeypatch.setattr(budget, "REPEATS", 10)
+
+
+@pytest.fixture
+def heavier_oracle(monkeypatch, soon_sure):
     """A MuJoCo that finds the elbow's mass to be a little larger."""
     genuine = harness.oracle_model
 
@@ -83,7 +89,7 @@ def test_the_report_as_json(kinetree, tmp_path):
     assert all(field["ok"] and field["error"] <= field["tolerance"] for field in fields)
 
 
-def test_what_is_not_finite_is_null_in_json(kinetree, monkeypatch, tmp_path):
+def test_what_is_not_finite_is_null_in_json(kinetree, monkeypatch, soon_sure, tmp_path):
     genuine = harness.oracle_model
 
     def oracle(source):

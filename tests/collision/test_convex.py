@@ -156,11 +156,12 @@ def lying_square(rng, mj, theirs):
     axis, turn = rng.integers(3), square_quaternion(rng)
     aside = np.where(np.arange(3) == axis, 0.0, rng.choice([0.0, 0.0, 0.01, 0.03, -0.02], 3))
     way = rng.choice([-1.0, 1.0]) * np.eye(3)[axis]
-    for reach in np.arange(0.5, 0.0, -5e-4).round(4):
-        theirs.qpos[:] = np.concatenate(([0, 0, 0, 1, 0, 0, 0], reach * way + aside, turn))
+    reaches, k, distance = np.arange(0.5, 0.0, -5e-4).round(4), 0, 1.0
+    while distance >= -1e-6 and k < len(reaches):
+        theirs.qpos[:] = np.concatenate(([0, 0, 0, 1, 0, 0, 0], reaches[k] * way + aside, turn))
         mujoco.mj_kinematics(mj, theirs)
-        if mujoco.mj_geomDistance(mj, theirs, 0, 1, 1.0, None) < -1e-6:
-            break
+        distance = mujoco.mj_geomDistance(mj, theirs, 0, 1, 1.0, None)
+        k += max(1, int(distance / 5e-4) - 1)  # as far as they are apart, they cannot meet
 
 
 @pytest.mark.skipif(

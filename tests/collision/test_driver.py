@@ -67,7 +67,7 @@ LANE_MODELS = ("zoo", "dm_control/suite/humanoid.xml", "dm_control/suite/stacker
 
 
 @pytest.mark.parametrize("name", LANE_MODELS)
-@pytest.mark.parametrize("width", [8, 1])
+@pytest.mark.parametrize("width", [8, pytest.param(1, marks=pytest.mark.soak)])
 def test_lanes_have_the_contacts_of_floats(name, width):
     """Worlds with different contacts share the slots; in each, those that are not its own are far away and harmless."""
     model = loaded(name)

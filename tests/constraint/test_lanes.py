@@ -95,5 +95,10 @@ def test_corpus_models_on_lanes(name):
     assert equal_worlds([in_state(source, seed, steps=60 + 40 * seed) for seed in range(8)]) > 0
 
 
+def test_worlds_that_are_alike_have_no_neutral_rows():
+    assert equal_worlds([scattered(3, Cone.ELLIPTIC) for _ in range(8)]) == 0
+
+
+@pytest.mark.soak
 def test_one_world_on_lanes_has_no_neutral_rows():
     assert equal_worlds([scattered(3, Cone.ELLIPTIC)]) == 0

@@ -171,7 +171,7 @@ def test_bad_controls_count_as_none_and_raise_a_warning(quiet, name, value):
 
 
 def test_a_bad_control_in_one_lane_leaves_the_others():
-    pairs = [stirred(SERVOS, seed) for seed in range(4)]
+    pairs = [stirred(SERVOS, seed) for seed in range(8)]
     model = pairs[0].model
     pairs[2].ours._arrays["ctrl"][7] = np.nan
     lanes = lanes_of(model, [pair.ours for pair in pairs])

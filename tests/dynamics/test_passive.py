@@ -300,7 +300,9 @@ def test_ideal_plasticity():
 # machines
 
 
-@pytest.mark.parametrize(("dtype", "width"), [("float64", 8), ("float64", 1), ("float32", 16)])
+@pytest.mark.parametrize(
+    ("dtype", "width"), [("float64", 8), pytest.param("float64", 1, marks=pytest.mark.soak), ("float32", 16)]
+)
 def test_lanes_equal_floats(dtype, width):
     pairs = [paired(PASSIVE, seed) for seed in range(width)]
     model = pairs[0].model

@@ -236,7 +236,9 @@ def test_sites_that_coincide_give_no_nan():
     agree(Pair(mj, theirs, model, data), ["ten_length", "ten_J", "ten_velocity", "qfrc_bias"], FORCE)
 
 
-@pytest.mark.parametrize("dtype, width", [("float64", 8), ("float64", 1), ("float32", 16)])
+@pytest.mark.parametrize(
+    "dtype, width", [("float64", 8), pytest.param("float64", 1, marks=pytest.mark.soak), ("float32", 16)]
+)
 @pytest.mark.parametrize("name", ["tendons", "tendon_finger", "tree0", "tree4", "heavy3"])
 def test_lanes_equal_floats(name, dtype, width):
     model = model_of(name)

@@ -47,7 +47,10 @@ def test_failures_are_seen_and_shortened(ending, tmp_path):
     """The report holds the line that failed, and not those that did not matter; a refusal is none."""
     file = tmp_path / "lines.py"
     file.write_text(f"a = 1\nkt.load(3)\nb = 2\n{FAILURES[ending]}\nc = 3\n")
-    failed = run_case("values", file, limit=30.0 if "no end" in ending else 120.0)
+    for limit in (10.0, 60.0) if "no end" in ending else (120.0,):
+        failed = run_case("values", file, limit)
+        if len(failed.lines) == 4:  # else the machine is so busy that the limit was over before the line
+            break
     assert failed.ending.startswith(ending)
     assert failed.lines[-1] == FAILURES[ending] and len(failed.lines) == 4
     if "SIGSEGV" in ending:

@@ -56,7 +56,12 @@ def load(name):
 
 
 def world(model, seed):
-    """A Data in a seeded random state, with the fields that each stage needs already computed."""
+    """A Data in a seeded random state, with the fields that each stage needs already computed; one's own to change."""
+    return computed(model, seed).copy()
+
+
+@functools.cache
+def computed(model, seed):
     mj = model.to_mujoco()
     theirs = mujoco.MjData(mj)
     random_state(mj, np.random.default_rng(seed), theirs)

@@ -203,7 +203,7 @@ def test_lanes_equal_floats(source):
 
 
 def test_single_precision_lanes_agree_but_for_glancing_rays():
-    worlds = [posed(MODELS[0], seed)[2] for seed in range(4)]
+    worlds = [posed(MODELS[0], seed)[2] for seed in range(16)]
     model = worlds[0].model
     lanes, out = lanes_of(model, worlds, "float32"), kt.Data(model)
     lanes.run(all_rangefinders)

@@ -39,9 +39,9 @@ class LaneData:
         self._views = np.zeros(width + 1, np.int64)  # ends with a zero
         self._guard = new_guard()
         arrays = {**self.arrays, **self._driver()}
-        self._lane_words = [LAYOUT.words(arrays, width, lane) for lane in range(width)]
-        self._views[:width] = [words.ctypes.data for words in self._lane_words]
         self.words = LAYOUT.words(arrays, width)
+        self._lane_words = [LAYOUT.words_of_lane(self.words, lane, np.dtype(dtype).itemsize) for lane in range(width)]
+        self._views[:width] = [words.ctypes.data for words in self._lane_words]
         self.address = self.words.ctypes.data
         note_capacity(self.arrays, self._capacity)
         start = Data(model)
@@ -118,7 +118,7 @@ class LaneData:
         arrays = {**self.arrays, **self._driver()}
         self.words[:] = LAYOUT.words(arrays, self.width)
         for lane, words in enumerate(self._lane_words):
-            words[:] = LAYOUT.words(arrays, self.width, lane)
+            words[:] = LAYOUT.words_of_lane(self.words, lane, np.dtype(self._dtype).itemsize)
         object.__setattr__(self, "_capacity", dict(capacity))
         object.__setattr__(self, "_room", room)
         note_capacity(self.arrays, capacity)
