@@ -8,7 +8,7 @@ BIN = .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports pytest soak fuzz bench clean
+.PHONY: help demo test lint types imports pytest soak fuzz bench wheel clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -29,7 +29,7 @@ imports: .venv/.installed-dev
 	$(BIN)/lint-imports
 
 pytest: .venv/.installed-dev
-	$(BIN)/python -m tests.warm $(WORKERS)
+	$(BIN)/kinetree warmup --all  # with all processors; tests would compile the same things twice
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 soak: .venv/.installed-dev  ## long random runs, not part of `make test`
@@ -41,6 +41,13 @@ fuzz: .venv/.installed-dev  ## attack the engine with hostile input for SECONDS=
 
 bench: .venv/.installed-bench  ## ratios against MuJoCo, all in one run
 	$(BIN)/python benchmarks/run.py
+
+wheel: .venv/.installed-dev  ## machine code for all usual processors, then wheel and sdist, in dist/
+	rm -rf build/prebuilt dist
+	$(BIN)/python -m kinetree.kernel.jit.library build/prebuilt
+	$(BIN)/python -m build --sdist --wheel
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/auditwheel show dist/*.whl
 
 clean:  ## remove the environment, caches and what the demo wrote
 	rm -rf .venv kinetree-run bench-results build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -56,7 +63,7 @@ clean:  ## remove the environment, caches and what the demo wrote
 	@touch $@
 
 .venv/.installed: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[jit]"
 	@touch $@
 
 .venv/.installed-dev: .venv/.made pyproject.toml

@@ -161,7 +161,7 @@ def measure(candidates: Sequence[Candidate], rounds: int, seconds: float = 0.004
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
     versions = {}
-    for package in ("kinetree", "numpy", "numba", "llvmlite", "mujoco"):
+    for package in ("kinetree", "numpy", "llvmlite", "mujoco"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -1,15 +1,13 @@
 """What a call from Python into compiled code costs above the kernel itself.
 
 The kernel itself is timed by a stage that calls it 1,000 times through the table of stages. "above" is the difference.
-For comparison: the entry without the checks of the public function, Numba's own dispatcher, and MuJoCo's binding on a
+For comparison: the entry without the checks of the public function, an empty Python function, and MuJoCo's binding on a
 function that finds nothing to do (mj_camlight of a model without cameras and lights).
 """
 
 from __future__ import annotations
 
 import mujoco
-import numba
-import numpy as np
 from common import Candidate, Report, Target, main, measure
 
 import kinetree as kt
@@ -38,16 +36,6 @@ def many_kinematics(m, d):
         kt.kinematics(m, d)
 
 
-@numba.njit("void(int64, int64)")
-def two_integers(a, b):
-    """An empty Numba function of two integers."""
-
-
-@numba.njit("void(float64[::1], float64[::1])")
-def two_arrays(a, b):
-    """An empty Numba function of two arrays."""
-
-
 def python_function(a, b):
     """An empty Python function."""
 
@@ -60,7 +48,7 @@ def run(quick: bool) -> Report:
     scope = {
         "model": model, "data": data, "nothing": nothing, "many": many_nothings, "kinematics": kt.kinematics,
         "entry": nothing.compile_for(float_machine()), "m": model.address, "d": data.address, "many_k": many_kinematics,
-        "two_integers": two_integers, "two_arrays": two_arrays, "a": np.zeros(3), "function": python_function,
+        "function": python_function,
         "camlight": mujoco.mj_camlight, "mj_model": mj_model, "mj_data": mujoco.MjData(mj_model),
     }  # fmt: skip
     report = Report("Calling compiled code from Python")
@@ -69,8 +57,6 @@ def run(quick: bool) -> Report:
             Candidate("empty kernel itself", "many(model, data)", scope, REPEATS),
             Candidate("empty stage, public call", "nothing(model, data)", scope),
             Candidate("empty stage, its entry with two integers", "entry(m, d)", scope),
-            Candidate("Numba dispatcher, two integers", "two_integers(m, d)", scope),
-            Candidate("Numba dispatcher, two arrays", "two_arrays(a, a)", scope),
             Candidate("MuJoCo binding, mj_camlight with nothing to do", "camlight(mj_model, mj_data)", scope),
             Candidate("empty Python function", "function(model, data)", scope),
             Candidate("kinematics of one body, kernel itself", "many_k(model, data)", scope, REPEATS),
@@ -90,7 +76,7 @@ def run(quick: bool) -> Report:
     report.ratio(
         "public call / MuJoCo binding", "empty stage, public call", "MuJoCo binding, mj_camlight with nothing to do"
     )
-    report.ratio("public call / Numba dispatcher", "empty stage, public call", "Numba dispatcher, two integers")
+    report.ratio("public call / Python function", "empty stage, public call", "empty Python function")
     for name, value in report.details.items():
         report.notes.append(f"{name}: {value:.3f} us")
     return report

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numba.core import types as numba_types
-
 from .bad_states import KINDS_OF_RETURN, LACKS_ROOM, PAUSED
-from .kernel import JIT, compiled, float_machine
+from .kernel import JIT, Entry, float_machine
 from .kernel.stage import plain
 from .notices import report
 from .occupancy import BUSY, holding
@@ -22,21 +20,28 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
 
-entries: dict[Any, Any] = {}  # kernel -> compiled entry
+ENTRIES: dict[Any, Entry] = {}
+runs: dict[Any, Any] = {}  # kernel -> its machine code
+
+
+def declare(*kernels: Any) -> None:
+    """Make entries of kernels of (m, d, n) that return an integer."""
+    for kernel in kernels:
+        ENTRIES[kernel] = Entry(kernel, "int64", result="int64")
 
 
 def enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
     """Run a kernel of (m, d, n) to its end. Returns 0 or 1, if there is something to report, with the steps left after that."""
     data._adopt(model)  # a callback may have used it with another model
-    if JIT and kernel_ not in entries:
-        entries[kernel_] = compiled(kernel_, float_machine(), numba_types.int64, result="int64")
+    if JIT:
+        runs[kernel_] = ENTRIES[kernel_].on(float_machine(), model)
     status = _run(kernel_, model, data, n)
     return carry_on(kernel_, model, data, n, status) if must_go_on(status) else status
 
 
 def _run(kernel_: Any, model: Model, data: Data, n: int) -> int:
     if JIT:
-        return entries[kernel_](model.address, data.address, n)
+        return runs[kernel_](model.address, data.address, n)
     return plain(kernel_)(model.record(), data.record(), n)
 
 

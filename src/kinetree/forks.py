@@ -1,15 +1,15 @@
 """A fork waits for the compiler: a process that began in its middle would wait for a thread that it does not have.
 
-Not only for our lock: those of Numba and LLVM, and what they were writing, would be as that thread had left them.
+Not only for our lock: those of LLVM, and what they were writing, would be as that thread had left them.
 """
 
 import os
 
-from .kernel import entry
+from .kernel import build
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=entry._ONE_AT_A_TIME.acquire,
-        after_in_parent=entry._ONE_AT_A_TIME.release,
-        after_in_child=entry._ONE_AT_A_TIME.release,
+        before=build.ONE_AT_A_TIME.acquire,
+        after_in_parent=build.ONE_AT_A_TIME.release,
+        after_in_child=build.ONE_AT_A_TIME.release,
     )

@@ -163,6 +163,7 @@ class Model(NamedAccess, FieldHolder):
         own["_names"] = {kind: tuple(names[kind]) for kind in KINDS}
         own["_ids"] = {kind: {n: i for i, n in enumerate(names[kind]) if n} for kind in KINDS}
         own["_source"] = source
+        own["_compiled"] = set()  # entries whose stages that the model needs are there
         own["_arrays"] = {
             name: np.array(arrays[name], field.dtype, order="C").reshape(field.shape(own["sizes"]))
             for name, field in _ARRAYS.items()

@@ -23,7 +23,7 @@ from .bad_states import (
     remember_warnings,
 )
 from .callbacks import SIGNATURES
-from .driver import enter
+from .driver import declare, enter
 from .kernel import kernel
 from .kernel.stage import check_arguments
 from .notices import get_ready, remember, report, reset_keeping_warnings
@@ -58,6 +58,9 @@ def run_position(m, d, n):
     begin_pass(m, d)
     pipeline.fwd_position(m, d)
     return LACKS_ROOM if lacked_room(m, d) else 0
+
+
+declare(run_check, run_position)
 
 
 def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:

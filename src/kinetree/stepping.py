@@ -25,7 +25,7 @@ from .bad_states import (
     position_is_bad,
     remember_warnings,
 )
-from .driver import MAX_STEPS, carry_on, enter, entries
+from .driver import MAX_STEPS, carry_on, declare, enter, runs
 from .kernel import kernel
 from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments
@@ -87,13 +87,16 @@ def run_steps(m, d, n):
     return any_new_warning(d)
 
 
+declare(run_forward, run_steps)
+
+
 def step(model: Model, data: Data, nstep: int = 1) -> None:
     """Advance the simulation by some time steps. MuJoCo's mj_step, nstep times.
 
     Afterwards the state is new, while all other fields still describe the state before the last step, as in MuJoCo.
     """
     try:  # nothing runs in here: what a run raises must not be taken for a wrong argument, and the run be repeated
-        m, d, run = model._as_model, data._as_data, entries[run_steps]
+        m, d, run = model._as_model, data._as_data, runs[run_steps]
         quick = m[0] is d[0] and model._ready and not model.callbacks.any
     except (AttributeError, KeyError):  # the first call, or a wrong argument
         quick = False
@@ -135,7 +138,7 @@ def _finish(model: Model, data: Data, n: int, status: int) -> None:
 def forward(model: Model, data: Data) -> None:
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
     try:
-        m, d, run = model._as_model, data._as_data, entries[run_forward]
+        m, d, run = model._as_model, data._as_data, runs[run_forward]
         quick = m[0] is d[0] and model._ready and not model.callbacks.any
     except (AttributeError, KeyError):  # the first call, or a wrong argument
         quick = False

@@ -230,7 +230,7 @@ def test_steps_on_lanes_in_contact(limit):
         arrays[name] = spd._arrays[name]
     grown = held = 0
     for _ in range(30):
-        while entry(step_once, lanes.machine)(model.address, lanes.address, arrays.address) == LACKS_ROOM:
+        while entry(step_once, lanes.machine, model)(model.address, lanes.address, arrays.address) == LACKS_ROOM:
             lanes._grow()
             grown += 1
         held += int(np.sum(np.abs(arrays["torque"]) == limit))

@@ -249,7 +249,7 @@ def test_steps_on_lanes(name):
     for field in ("limited", "model_step", "implicit", "solver", "solves"):
         arrays[field] = spd._arrays[field]
     for _ in range(10):
-        entry(step_once, lanes.machine)(model.address, lanes.address, arrays.address)
+        entry(step_once, lanes.machine, model)(model.address, lanes.address, arrays.address)
     for lane, data in enumerate(worlds):
         spd.step(data, nstep=10)
         same(lanes.qpos[..., lane], data.qpos, tolerances.TRAJECTORY_SMOOTH, f"{name} lane {lane} qpos")

@@ -68,7 +68,7 @@ def test_lanes_equal_floats(source, solver, dtype, width, limit):
     problems = worlds(source, width)
     model, tolerance = problems[0].model, {"float64": 1e-9, "float32": 3e-2}[dtype]
     arrays, lanes = lane_arrays(problems, solver, limit, dtype), lanes_of(model, [p.data for p in problems], dtype)
-    entry(evaluate, lanes.machine)(model.address, lanes.address, arrays.address)
+    entry(evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address)
     assert arrays["unsettled"] == 0
     for lane, p in enumerate(problems):
         spd = controller(p, solver=solver, torque_limit=limit)
@@ -91,7 +91,7 @@ def test_steps_on_lanes():
     model = problems[0].model
     arrays, lanes = lane_arrays(problems, "maba", 10.0, "float64"), lanes_of(model, [p.data for p in problems])
     for _ in range(20):
-        entry(step_once, lanes.machine)(model.address, lanes.address, arrays.address)
+        entry(step_once, lanes.machine, model)(model.address, lanes.address, arrays.address)
     for lane, p in enumerate(problems):
         controller(p, solver="maba", torque_limit=10.0).step(p.data, p.target, nstep=20)
         np.testing.assert_allclose(lanes.qpos[..., lane], p.data.qpos, atol=1e-10, err_msg=f"lane {lane}")

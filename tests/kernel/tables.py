@@ -17,13 +17,11 @@ import functools
 from types import SimpleNamespace
 
 import numpy as np
-from numba.core import types
 
 from kinetree.fields import REAL, Field
 from kinetree.kernel import JIT, compiled
-from kinetree.kernel.machine import Machine, handle_type
+from kinetree.kernel.machine import Machine
 from kinetree.kernel.ops import teach_symbols
-from kinetree.kernel.scalars import Lane
 from kinetree.kernel.stage import plain
 from kinetree.layout import Layout, allocate
 
@@ -49,8 +47,7 @@ def width_of(scalar: str) -> int | None:
 def machine_of(scalar: str) -> Machine:
     """The machine that runs kernels on such tables."""
     width, dtype = width_of(scalar), dtype_of(scalar)
-    lane = None if width is None else Lane(types.float32 if dtype is np.float32 else types.float64, width)
-    return Machine(f"table of {scalar}", handle_type(SIZES), handle_type(TABLE, lane), width, dtype)
+    return Machine(f"table of {scalar}", SIZES, TABLE, width, dtype)
 
 
 def run_on(kernel, scalar: str, a=(), b=(), choice: int = 0) -> np.ndarray:

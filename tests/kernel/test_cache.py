@@ -9,13 +9,15 @@ import textwrap
 
 import pytest
 
-from kinetree.kernel import kernel
-from kinetree.kernel.cache import describe, reach, stamp
+from kinetree.kernel import Entry, float_machine, kernel, machine
+from kinetree.kernel.build import Code
+from kinetree.kernel.code import describe, reach
 
 
 def run(code, folder, **environment):
     """Run code in another process with its own cache folder; what it printed."""
-    env = {**os.environ, "KINETREE_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder), **environment}
+    path = os.pathsep.join([str(folder), *sys.path])
+    env = {**os.environ, "KINETREE_CACHE": str(folder / "cache"), "PYTHONPATH": path, **environment}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True, timeout=600
     )
@@ -27,8 +29,7 @@ USE_ALL_MACHINES = """
     import numpy as np
     import kinetree as kt
     from kinetree.batch.lanes import LaneData
-    from kinetree.kernel import compiled, float_machine, machine
-    from kinetree.kernel.entry import from_cache
+    from kinetree.kernel.build import COMPILED
     model = kt.load("double_pendulum")
     lanes = LaneData(model)
     stages = (kt.kinematics, kt.com_pos, kt.crb, kt.make_m)  # the last calls the one before it through the table
@@ -38,8 +39,7 @@ USE_ALL_MACHINES = """
     data.qpos[:] = 0.3
     for stage in stages:
         stage(model, data)
-    entries = [compiled(s.kernel, m) for s in stages for m in (float_machine(), machine())]
-    print(all(map(from_cache, entries)), repr(float(data.M.sum())))
+    print(not COMPILED, repr(float(data.M.sum())))
 """
 
 
@@ -69,12 +69,11 @@ EDITED = {
 USE = """
     import kinetree as kt
     import user
-    from kinetree.kernel import compiled, float_machine
-    from kinetree.kernel.entry import from_cache
+    from kinetree.kernel.build import COMPILED
     model = kt.load("cartpole")
     data = kt.Data(model)
     user.shifted(model, data)
-    print(data.time, from_cache(compiled(user.shifted.kernel, float_machine())))
+    print(data.time, not any("shifted" in symbol for symbol in COMPILED))
 """
 
 
@@ -103,25 +102,23 @@ def outer(x):
     return inner(x) + 1.0
 
 
-class Handle:
-    name = "handle"
+def mark_of(kernel_, machine_, **settings):
+    """The mark of a kernel as an entry."""
+    return Code(Entry(kernel_, listed=False, **settings), machine_).mark
 
 
-def test_stamp_covers_callees_and_handles():
+def test_marks_cover_callees_machines_and_settings(monkeypatch):
     digests, stages = reach(outer)
     assert len(digests) == 2 and not stages
     assert describe(inner)[0] in digests
-    other = Handle()
-    other.name = "another"
-    assert stamp(outer, None, Handle()) == stamp(outer, None, Handle())
-    assert stamp(outer, None, Handle()) != stamp(outer, None, other)
-    assert stamp(outer, None, Handle()) != stamp(inner, None, Handle())
-
-
-def test_stamp_covers_rounding(monkeypatch):
-    before = stamp(outer, None, Handle())
+    floats, lanes = float_machine(), machine("float64", 8)
+    marks = {
+        mark_of(outer, floats), mark_of(inner, floats), mark_of(outer, lanes), mark_of(outer, machine("float64", 4)),
+        mark_of(outer, floats, result="int64"), mark_of(outer, floats, number=3), mark_of(outer, floats, guarded=False),
+    }  # fmt: skip
+    assert len(marks) == 7 and mark_of(outer, floats) in marks
     monkeypatch.setattr(outer, "unfused", True)
-    assert stamp(outer, None, Handle()) != before
+    assert mark_of(outer, floats) not in marks
 
 
 def test_first_use_says_so_once_and_only_then(tmp_path):
@@ -137,7 +134,7 @@ def test_first_use_says_so_once_and_only_then(tmp_path):
         env |= {"KINETREE_QUIET": quiet, "KINETREE_CACHE": str(folder)}
         done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        said.append(done.stderr.count("compiling for first use"))
+        said.append(done.stderr.count("of the engine for first use"))
     assert said == [0, 1, 0]
 
 

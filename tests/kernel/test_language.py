@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
 
-from kinetree.kernel import compiled, kernel
+from kinetree.kernel import Entry, kernel
+from kinetree.kernel.jit.types import KernelError
 from kinetree.kernel.ops import absolute, all_, any_, happens, maximum, minimum, needs, not_, where, zero
 from tests.kernel.tables import COMPILED, SCALARS, machine_of, run_on
 
@@ -154,8 +154,8 @@ WRONG = {
 def test_what_breaks_the_conventions_does_not_compile(wrong, scalar):
     message, where_it_fails = WRONG[wrong]
     if scalar in where_it_fails:
-        with pytest.raises(TypingError, match=message):
-            compiled(wrong, machine_of(scalar), guarded=False)
+        with pytest.raises(KernelError, match=message):
+            Entry(wrong, guarded=False, listed=False).on(machine_of(scalar))
     else:
         run_on(wrong, scalar, VALUES)
 

@@ -17,7 +17,7 @@ from kinetree.conformance.tolerances import MACHINES, MACHINES_SOLVED
 from kinetree.data_fields import DATA_FIELDS
 from kinetree.fields import REAL
 from kinetree.kernel import STAGES, interpret, symbolic_record
-from kinetree.kernel.cache import reach
+from kinetree.kernel.code import reach
 from kinetree.types import SensorType, WrapType
 from tests.corpora import own_models
 from tests.trees import random_tree

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetree.kernel import cache, store
+from kinetree.kernel import code, levels, store
 from tests.kernel.damages import DAMAGES, plant, swap
 from tests.kernel.forks import COMPILES, kills, runs
 
@@ -62,8 +62,7 @@ def test_code_for_another_cpu_is_not_taken(filled, tmp_path, monkeypatch):
     """Neither where both CPUs share a folder, nor under the name of one's own."""
     folder = copied(filled, tmp_path / "cache")
     before = files_in(folder)
-    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
-    monkeypatch.setenv("NUMBA_CPU_FEATURES", "")
+    monkeypatch.setenv("KINETREE_LEVEL", levels.NATIVE)
     other = runs([folder])[0]
     assert other.status == 0 and COMPILES in other.text
     monkeypatch.undo()
@@ -73,7 +72,7 @@ def test_code_for_another_cpu_is_not_taken(filled, tmp_path, monkeypatch):
     assert mine.status == 0 and COMPILES in mine.text
 
 
-FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))"
 READ_ONLY = """
 os.chmod(folder, 0o500)
 if os.geteuid() == 0:  # who may write everywhere
@@ -256,14 +255,14 @@ def test_six_processes_and_many_kills(tmp_path):
 
 def test_the_stamp_covers_the_files_of_the_language(tmp_path):
     """All but those that have no part in machine code; new ones too."""
-    folder = Path(shutil.copytree(Path(cache.__file__).parent, tmp_path / "kernel"))
-    before, not_covered = cache.language_digest(folder), set()
+    folder = Path(shutil.copytree(code.COMPILER, tmp_path / "jit"))
+    before, not_covered = code.language_digest(folder), set()
     for path in folder.glob("*.py"):
         text = path.read_bytes()
         path.write_bytes(text + b"\n")
-        if cache.language_digest(folder) == before:
+        if code.language_digest(folder) == before:
             not_covered.add(path.name)
         path.write_bytes(text)
-    assert not_covered == {"interpret.py", "progress.py", "store.py", "undisturbed.py"}
+    assert not_covered == {"library.py", "worker.py"}
     (folder / "another.py").touch()
-    assert cache.language_digest(folder) != before
+    assert code.language_digest(folder) != before

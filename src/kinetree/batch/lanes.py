@@ -102,7 +102,7 @@ class LaneData:
             if not hasattr(stage, "compile_for"):
                 raise TypeError(f"{getattr(stage, '__name__', stage)} is not a stage")
             refuse_part(stage)
-            stage.compile_for(self.machine)
+            stage.compile_for(self.machine, self.model)
             entry = self._entries[stage] = runner(stage, self.machine)
         while status := entry(self.model.address, self.address, stage.stage_index):
             self._grow(status)

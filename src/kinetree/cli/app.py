@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -14,11 +13,13 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import ModelError
+from . import cache as cache_command
 from . import check as check_command
 from . import info as info_command
 from . import mass as mass_command
 from . import run as run_command
-from .common import complain, output
+from . import warmup as warmup_command
+from .common import complain
 from .stop import Stopped
 
 app = typer.Typer(
@@ -84,6 +85,30 @@ def info(model: ModelArgument) -> None:
 
 
 @app.command()
+def warmup(
+    models: Annotated[list[str] | None, typer.Argument(help="Bundled models, or MJCF, URDF or MJB files.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All stages and functions, on floats and on lanes: minutes.")
+    ] = False,
+) -> None:
+    """Compile now what the first step of these models would wait for."""
+    if not models and not everything:
+        raise typer.BadParameter("name a model, or --all")
+    raise typer.Exit(warmup_command.warmup(models or [], everything))
+
+
+@app.command()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything.")] = False,
+    old: Annotated[
+        bool, typer.Option("--old", help="Remove what belongs to other sources, versions or processors.")
+    ] = False,
+) -> None:
+    """Show where compiled machine code is kept and how much of it there is. KINETREE_CACHE names another folder."""
+    raise typer.Exit(cache_command.cache(clear, old))
+
+
+@app.command()
 def mass(
     budget: Annotated[Path, typer.Argument(help="A table of components, .toml or .csv.")],
     picture: Annotated[Path | None, typer.Argument(help="With --plot: the file to draw to, such as out.png.")] = None,
@@ -116,8 +141,6 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = lambda message, *_: complain(
         f"warning: {message}"
     )  # without the line of Python it came from
-    if output.is_terminal:
-        os.environ.setdefault("KINETREE_QUIET", "1")  # the commands have a line of their own while kernels are compiled
     try:
         sys.exit(app(args=arguments, prog_name="kinetree", standalone_mode=False))
     except TyperException as problem:

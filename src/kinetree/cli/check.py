@@ -15,6 +15,7 @@ from ..conformance import check as compare
 from ..errors import ModelError, UnsupportedFeatureError
 from ..notices import not_computed
 from .common import complain, load_model, output
+from .warmup import prepare
 
 AGREES, DIFFERS, NO_VERDICT = 0, 1, 2  # exit status
 
@@ -32,7 +33,8 @@ def check(argument: str, states: int, seed: int, file: Path | None, verbose: boo
         _write(file, {"model": argument, "agrees": None, "error": str(problem), "unsupported": features})
         return NO_VERDICT
     missing = not_computed(model)
-    with output.status("Comparing; the first time on a machine this compiles the kernels …"):
+    prepare(model)
+    with output.status("Comparing …"):
         report = compare(argument, states, seed, name)
     output.print(table(report) if verbose else summary(report))
     failures = sorted(report.failures(), key=lambda result: -result.differing_entries)

@@ -22,7 +22,6 @@ from .stop import Stop, Stopped
 FRAME_RATE = 60.0  # Hz, or one frame per step where steps are longer
 HINGE_SPEED, SLIDE_SPEED = 3.0, 0.3  # typical random velocity of a joint, rad/s and m/s
 TUMBLE, DRIFT = 0.6, 0.05  # likewise of a free joint, about and along each axis
-PREPARING = "Preparing the kernels; the first time on a machine this compiles them …"
 
 
 def set_gravity(model: Model, wanted: bool | None) -> None:
@@ -78,9 +77,8 @@ def simulate(model: Model, data: Data, seconds: float, stop: Stop) -> Recording:
     recorder, each, steps = Recorder(model, len(counts) + 1), [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SimulationWarning)
-        with output.status(PREPARING):
-            step(model, data.copy())
-            recorder.keep(data)
+        step(model, data.copy())  # what must be compiled is compiled here, with a progress bar of its own
+        recorder.keep(data)
         try:
             with Progress(console=output) as progress:
                 for count in progress.track(counts, description="simulating"):
@@ -108,8 +106,7 @@ def play(model: Model, motion: Motion, stop: Stop) -> Recording:
     """Run the position stage on every frame of a prescribed motion, with a progress bar; signals as in `simulate`."""
     data, recorder, spent = Data(model), Recorder(model, len(motion.time)), 0.0
     frames = list(zip(*vars(motion).values(), strict=True))
-    with output.status(PREPARING):
-        Recorder(model, 1).keep(data)
+    Recorder(model, 1).keep(data)  # what must be compiled is compiled here
     try:
         with Progress(console=output) as progress:
             for data.time, data.qpos, data.qvel in progress.track(frames, description="playing"):

@@ -7,7 +7,6 @@ transparent.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -17,9 +16,8 @@ import numpy as np
 
 from ..dynamics.kinematics import kinematics
 from ..fields import REAL, Field
-from ..kernel import JIT, compiled, float_machine, kernel
+from ..kernel import JIT, Entry, float_machine, kernel
 from ..kernel.dispatch import dispatch
-from ..kernel.machine import handle_type
 from ..kernel.ops import maximum, minimum, zero
 from ..kernel.stage import check_arguments, plain
 from ..layout import Layout, checked
@@ -115,9 +113,7 @@ def cast(m, d, a):
             a.rays[i, 5 + k] = n[k]
 
 
-@functools.cache
-def _entry() -> Any:
-    return compiled(cast, float_machine(), handle_type(_ARGUMENTS))
+_CAST = Entry(cast, _ARGUMENTS)
 
 
 def _run(model: Model, data: Data, rays: np.ndarray, reals: Sequence[float], integers: Sequence[int]) -> None:
@@ -127,7 +123,7 @@ def _run(model: Model, data: Data, rays: np.ndarray, reals: Sequence[float], int
     words = _ARGUMENTS.words({"rays": rays})
     words.view(np.float64)[: len(reals)] = reals
     words[len(reals) : len(_ARGUMENTS.constants)] = (len(rays), *integers)
-    while status := _entry()(model.address, data.address, words.ctypes.data):
+    while status := _CAST.on(float_machine())(model.address, data.address, words.ctypes.data):
         data._grow(status)  # which raises, as another thread is inside
     return None
 

@@ -6,17 +6,13 @@ fields of Data, they exist for one world on floats and, with one more axis, for 
 
 from __future__ import annotations
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
-from numba.core import types as numba_types
-
 from ..data import Data
 from ..fields import REAL, Field
-from ..kernel import JIT, compiled, float_machine
-from ..kernel.machine import Machine, handle_type
-from ..kernel.scalars import Lane
+from ..kernel import JIT, Entry, float_machine
+from ..kernel.machine import Machine
 from ..kernel.stage import plain
 from ..layout import Layout, allocate
 from ..model import Model
@@ -99,19 +95,25 @@ class Arrays:
         return SimpleNamespace(**self.arrays, **{name: self[name] for name in CONSTANTS})
 
 
-@functools.cache
-def entry(kernel: Any, machine: Machine) -> Any:
-    """Machine code of a kernel of (m, d, a): `run(model address, data address, arrays address)`, which returns an integer."""
-    lanes = machine.width is not None
-    scalar = Lane(getattr(numba_types, machine.dtype.name), machine.width) if lanes else None
-    return compiled(kernel, machine, handle_type(LAYOUT, scalar), result="int64")
+_ENTRIES: dict[Any, Entry] = {}
+
+
+def declare(*kernels: Any) -> None:
+    """Make entries of kernels of (m, d, a) that return an integer."""
+    for kernel in kernels:
+        _ENTRIES[kernel] = Entry(kernel, LAYOUT, result="int64")
+
+
+def entry(kernel: Any, machine: Machine, model: Model) -> Any:
+    """Machine code of one of them: `run(model address, data address, arrays address)`."""
+    return _ENTRIES[kernel].on(machine, model)
 
 
 def run(kernel: Any, model: Model, data: Data, arrays: Arrays) -> int:
     """Run a kernel of (m, d, a) on one world."""
     data._adopt(model)
     if JIT:
-        while (status := entry(kernel, float_machine())(model.address, data.address, arrays.address)) == BUSY:
+        while (status := entry(kernel, float_machine(), model)(model.address, data.address, arrays.address)) == BUSY:
             data._grow(status)  # which raises, as another thread is inside
         if data._guard[ERROR]:
             data._grow()  # which raises what went wrong in a stage that was called

@@ -31,6 +31,7 @@ from ..kernel.guard import STEPS, time_is_up
 from ..kernel.ops import any_
 from ..math.sparse_lu import diagonal
 from ..types import EnableBit, SensorType
+from .arrays import declare
 from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
 from .solvers import MABA
@@ -252,3 +253,6 @@ def run_steps(m, d, a):
             return 1 + KINDS_OF_RETURN * (k - a.steps)
         move_on(m, d, a)
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
+
+
+declare(run_evaluate, run_force, run_accelerate, run_steps, keep_awake, move_on, step_once, evaluate)

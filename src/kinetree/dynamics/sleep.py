@@ -9,8 +9,7 @@ dof_awake_ind, their lengths; qvel and qacc of trees that fall asleep. Scratch: 
 
 from ..initial import FULLY_AWAKE
 from ..kernel import kernel, stage
-from ..kernel.ops import absolute, any_, not_
-from ..kernel.primitives import copy_sign
+from ..kernel.ops import absolute, any_, copy_sign, not_
 from ..types import JointType, SleepPolicy
 from .sleep_state import (
     ASLEEP,

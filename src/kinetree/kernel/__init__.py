@@ -8,14 +8,17 @@ worlds it compiles for, `interpret` runs it on symbols.
 """
 
 from .decorator import BOUNDS, JIT, kernel
-from .entry import compiled
+from .entry import Entry, compiled
 from .function import function
 from .interpret import interpret, symbolic_record
 from .machine import float_machine, machine
+from .registry import ENTRIES
 from .stage import STAGES, stage
 
 __all__ = [
     "BOUNDS",
+    "ENTRIES",
+    "Entry",
     "JIT",
     "STAGES",
     "compiled",

@@ -5,7 +5,7 @@
 
 import sys
 
-from .decorator import kernel
+from .decorator import kernel, made_of
 
 
 def dispatch(table, arguments, otherwise=None):
@@ -19,7 +19,7 @@ def dispatch(table, arguments, otherwise=None):
         lines += [f"    if kind == {int(key)}:", f"        return {name}({arguments})"]
     if otherwise is not None:
         lines.append(f"    return otherwise({arguments})")
-    exec(compile("\n".join(lines), f"<table of {module}>", "exec"), scope)
-    chosen = scope["chosen"]
-    chosen.__qualname__ = "chosen_" + "_".join(str(int(key)) for key in table)
+    name = "chosen_" + "_".join(str(int(key)) for key in table)
+    chosen = made_of("\n".join(lines) + "\n", f"<table {name} of {module}>", scope)["chosen"]
+    chosen.__qualname__ = name
     return kernel(chosen)

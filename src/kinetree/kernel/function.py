@@ -12,8 +12,8 @@ from ..fields import REAL, Field
 from ..layout import Layout, checked
 from ..occupancy import ERROR
 from .decorator import JIT, kernel
-from .entry import compiled
-from .machine import float_machine, handle_type
+from .entry import Entry
+from .machine import float_machine
 from .stage import check_arguments, plain
 
 
@@ -26,6 +26,7 @@ class Function:
         constants = {k: "int64" for k, dims in declared.items() if dims is int}
         self.kernel, self.name, self.layout = inner, name, Layout(name, fields, constants)
         self.reads_data, self._run = reads_data, None
+        self.entry = Entry(inner, self.layout, guarded=reads_data)
 
     def __call__(self, model, data, **values):
         """Run on a model and its data (None where the function reads none); a namespace with all array arguments."""
@@ -48,7 +49,7 @@ class Function:
         for key, value in constants.items():
             words[self.layout.word[key]] = value
         if self._run is None:
-            self._run = compiled(self.kernel, float_machine(), handle_type(self.layout), guarded=self.reads_data)
+            self._run = self.entry.on(float_machine(), model)
         address = 0 if data is None else data.address
         while (status := self._run(model.address, address, words.ctypes.data)) and self.reads_data:
             data._grow(status)

@@ -10,37 +10,15 @@ The words of a Data's guard and their meaning stand in `occupancy.py`.
 """
 
 import os
-import sys
 import threading
 
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
+from ..occupancy import BUSY, CALLED, INSIDE, MAIN, PROCESS, SINCE
+from .decorator import kernel
 
-from ..occupancy import BUSY, CALLED, ERROR, INSIDE, MAIN, OWNER, PROCESS, SINCE
-from .decorator import JIT, kernel
-
-I32, I64 = ir.IntType(32), ir.IntType(64)
-COARSE_CLOCK = 6  # CLOCK_MONOTONIC_COARSE of Linux, to 4 ms in 10 ns; CLOCK_MONOTONIC of macOS
-NANOSECONDS, MILLISECOND = 10**9, 10**6
+MILLISECOND = 10**6  # ns
 STEPS, SOLVE = 20 * MILLISECOND, 25 * MILLISECOND  # longest time without a look at signals: between steps, in a solve
 NEVER = 2**62
 FREE, MINE, TAKEN = 0, 1, 2  # how a thread finds a Data: nobody's, its own already, or another's
-
-
-def teach(function, define):
-    """Teach Numba a function that is written in LLVM; define(context, *argument types) is like that of an intrinsic."""
-    if JIT:
-        template = make_intrinsic_template(function, define, function.__name__, kwargs={})
-        infer(template)
-        infer_global(function, types.Function(template))
-
-
-def pointer_to(builder, d, data, field, index):
-    """Pointer to an entry of one of the driver's fields of a handle of type d."""
-    word = builder.gep(data, [ir.Constant(I64, d.fields[field][1])])
-    table = builder.inttoptr(builder.load(word), I64.as_pointer())
-    return builder.gep(table, [index if isinstance(index, ir.Value) else ir.Constant(I64, index)])
 
 
 def call_stage(m, d, index):
@@ -67,93 +45,6 @@ def give_up(d):
 
 def ask_python(d, which):
     """Call a function of Python with the address of d; 1 if all is well, 0 if it raised, which is kept for the driver."""
-
-
-def _define_call_stage(context, m, d, index):
-    def generate(context, builder, sig, args):
-        number = context.cast(builder, args[2], sig.args[2], types.int64)
-        return emit_stage_call(builder, d, args[0], args[1], number)
-
-    return types.int64(m, d, index), generate
-
-
-def emit_stage_call(builder, d, model, data, number):
-    """The call through the table, in LLVM; the number is noted for a stage that is yet to be compiled."""
-    builder.store(number, pointer_to(builder, d, data, "guard", CALLED))
-    address = builder.load(pointer_to(builder, d, data, "stages", number))
-    function = builder.inttoptr(address, ir.FunctionType(I64, [I64, I64]).as_pointer())
-    return builder.call(function, [builder.ptrtoint(x, I64) for x in (model, data)])
-
-
-def _define_clock(context):
-    def generate(context, builder, sig, args):
-        if sys.platform == "win32":
-            ticks = cgutils.get_or_insert_function(builder.module, ir.FunctionType(I64, []), "GetTickCount64")
-            return builder.mul(builder.call(ticks, []), ir.Constant(I64, MILLISECOND))
-        kind = ir.FunctionType(I32, [I32, I64.as_pointer()])
-        read = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
-        time = cgutils.alloca_once(builder, I64, 2)
-        builder.call(read, [ir.Constant(I32, COARSE_CLOCK), time])
-        seconds, rest = (builder.load(builder.gep(time, [ir.Constant(I64, k)])) for k in range(2))
-        return builder.add(builder.mul(seconds, ir.Constant(I64, NANOSECONDS)), rest)
-
-    return types.int64(), generate
-
-
-def _define_thread(context):
-    def generate(context, builder, sig, args):
-        kind = ir.FunctionType(I64, [])
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "PyThread_get_thread_ident"), [])
-
-    return types.int64(), generate
-
-
-def _define_take(context, d, me):
-    def generate(context, builder, sig, args):
-        owner = pointer_to(builder, d, args[0], "guard", OWNER)
-        before = builder.cmpxchg(owner, ir.Constant(I64, 0), args[1], "acq_rel", "acquire")
-        return builder.extract_value(before, 0)
-
-    return types.int64(d, types.int64), generate
-
-
-def _define_give_up(context, d):
-    def generate(context, builder, sig, args):
-        owner = pointer_to(builder, d, args[0], "guard", OWNER)
-        builder.store_atomic(ir.Constant(I64, 0), owner, "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(d), generate
-
-
-def _define_ask(context, d, which):
-    def generate(context, builder, sig, args):
-        python = context.get_python_api(builder)
-        lock = python.gil_ensure()
-        slot = context.cast(builder, args[1], sig.args[1], types.int64)
-        function = builder.load(pointer_to(builder, d, args[0], "process", slot))
-        argument = python.long_from_longlong(builder.ptrtoint(args[0], I64))
-        answer = python.call_function_objargs(builder.inttoptr(function, python.pyobj), [argument])
-        python.decref(argument)
-        raised = cgutils.is_null(builder, answer)
-        with builder.if_else(raised) as (failed, well):
-            with failed:
-                words = [pointer_to(builder, d, args[0], "guard", ERROR + k) for k in range(3)]
-                python.err_fetch(*(builder.bitcast(word, python.pyobjptr) for word in words))
-            with well:
-                python.decref(answer)
-        python.gil_release(lock)
-        return builder.zext(builder.not_(raised), I64)
-
-    return types.int64(d, which), generate
-
-
-teach(call_stage, _define_call_stage)
-teach(clock, _define_clock)
-teach(thread, _define_thread)
-teach(take_if_free, _define_take)
-teach(give_up, _define_give_up)
-teach(ask_python, _define_ask)
 
 
 @kernel

@@ -1,54 +1,61 @@
-"""Machines: the pairs of handle types that kernels are compiled for, and their tables of compiled stages.
+"""Machines: the kinds of worlds that kernels are compiled for, and their tables of compiled stages.
 
-`FLOAT` runs one world on float64. `machine(dtype, width)` runs `width` worlds on SIMD lanes, or one on strict reals.
+`float_machine()` runs one world on float64. `machine(dtype, width)` runs `width` worlds on SIMD lanes, or one on strict reals.
 """
 
 import functools
+import hashlib
 
 import numpy as np
-from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from .. import data as data_module
 from .. import model as model_module
-from ..fields import REAL
-from . import lowering  # noqa: F401  registers the functions of the language
-from .handle import FieldType, HandleType
-from .scalars import Lane
 
 MACHINES = {}  # by the address of their table of stages
-CONSTANT_TYPES = {"int64": types.int64, "float64": types.float64}
-
-
-def handle_type(layout, scalar=None, step=1):
-    """The handle type of a layout: `scalar` is what real fields hold, `step` their stride in memory."""
-    fields = {key: (CONSTANT_TYPES[kind], layout.word[key]) for key, kind in layout.constants.items()}
-    for key, field in layout.fields.items():
-        real = field.dtype == REAL
-        dtype = scalar if real and scalar is not None else from_dtype(np.dtype(field.dtype))
-        inner = field.static_dims()[1:] if field.dims else ()
-        fields[key] = FieldType(dtype, (None, *inner), step if real else 1), layout.word[key]
-    return HandleType(layout.name, fields)
 
 
 class Machine:
-    """One kind of world: the types of m and d, and the addresses of the stages compiled for them."""
+    """One kind of world: the layouts of m and d, what a real of d is, and the addresses of the stages compiled for it.
 
-    def __init__(self, name, model_type, data_type, width=None, dtype=np.float64, stages=None):
-        self.name, self.model_type, self.data_type = name, model_type, data_type
-        self.width, self.dtype = width, np.dtype(dtype)
+    width: None is a plain float64; else a real is that many numbers of `dtype`. step: stored numbers from one to the next.
+    """
+
+    def __init__(self, name, model, data, width=None, dtype="float64", step=1, stages=None):
+        self.name, self.model, self.data = name, model, data
+        self.width, self.dtype, self.step = width, np.dtype(dtype), step
         self.stages = np.zeros_like(data_module.FLOAT_STAGES) if stages is None else stages
         MACHINES[self.stages.ctypes.data] = self
 
     def __repr__(self):
         return f"<machine {self.name}>"
 
+    @property
+    def is_listed(self):
+        """Whether its name is enough to find it in another process."""
+        return machine_named(self.name) is self
+
+    @property
+    def real(self):
+        """What a real of d is: None for a plain float64, or (dtype, width)."""
+        return None if self.width is None else (self.dtype.name, self.width)
+
+    @functools.cached_property
+    def digest(self):
+        """Tells machines apart whose code differs: by the words of their layouts and by what a real is."""
+        text = repr((words_of(self.model), words_of(self.data), self.real, self.step))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def words_of(layout):
+    """What compiled code knows of a layout: the type, the inner dimensions and the first word of every field."""
+    fields = [(k, f.dtype, f.static_dims()[1:] if f.dims else (), layout.word[k]) for k, f in layout.fields.items()]
+    return layout.name, fields, [(key, kind, layout.word[key]) for key, kind in layout.constants.items()]
+
 
 @functools.cache
 def float_machine():
     """One world on float64."""
-    types_ = handle_type(model_module.LAYOUT), handle_type(data_module.LAYOUT)
-    return Machine("float64", *types_, stages=data_module.FLOAT_STAGES)
+    return Machine("float64", model_module.LAYOUT, data_module.LAYOUT, stages=data_module.FLOAT_STAGES)
 
 
 def machine(dtype="float64", width=8):
@@ -60,15 +67,19 @@ def machine(dtype="float64", width=8):
 
 @functools.cache
 def _lane_machine(dtype, width):
-    scalar = Lane(getattr(types, dtype), width)
-    return Machine(
-        f"{dtype} x {width}", float_machine().model_type, handle_type(data_module.LAYOUT, scalar), width, dtype
-    )
+    return Machine(f"{dtype} x {width}", model_module.LAYOUT, data_module.LAYOUT, width, dtype)
+
+
+def machine_named(name):
+    """The machine of a name, None if there is none."""
+    dtype, _, width = name.partition(" x ")
+    if not width:
+        return float_machine() if name == float_machine().name else None
+    return machine(dtype, int(width)) if dtype in ("float64", "float32") and width.isdigit() else None
 
 
 @functools.cache
-def lane_view(dtype, width):
+def lane_view(lanes):
     """One lane of such a machine seen as a float world of its own, for kernels that branch on values."""
-    scalar = None if dtype == "float64" else Lane(getattr(types, dtype), 1)
-    view = handle_type(data_module.LAYOUT, scalar, step=width)
-    return Machine(f"a lane of {dtype} x {width}", float_machine().model_type, view, 1, dtype)
+    width = None if lanes.dtype == np.float64 else 1
+    return Machine(f"a lane of {lanes.name}", lanes.model, lanes.data, width, lanes.dtype, step=lanes.width)

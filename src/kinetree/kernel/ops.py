@@ -1,7 +1,7 @@
 """Functions of the kernel language. A kernel takes these from here, never from `math` or `numpy`.
 
 The Python bodies below are the uncompiled meaning, for numbers and for CasADi symbols (`math.sin(SX)` silently gives NaN,
-`if SX:` raises). `scalars.py` teaches Numba the same functions for floats, strict reals and SIMD lanes.
+`if SX:` raises). `jit/functions.py` has the same functions for floats, strict reals and SIMD lanes.
 
 Conventions that keep a kernel runnable on every machine:
 * decide on values with `where`; combine conditions with `&`, `|`, `not_` (never `and`, `or`, `not`, `~`, chained comparisons);
@@ -115,6 +115,12 @@ def maximum(a, b):
     """The larger of two scalars."""
     both = isinstance(a, NUMBERS) and isinstance(b, NUMBERS)
     return (a if a > b else b) if both else _symbolic("fmax", a, b)
+
+
+def copy_sign(x, y):
+    """|x| with the sign of y, also where y is a zero."""
+    both = isinstance(x, NUMBERS) and isinstance(y, NUMBERS)
+    return math.copysign(x, y) if both else _symbolic("copysign", x, y)
 
 
 def where(condition, a, b):

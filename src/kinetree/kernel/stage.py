@@ -10,18 +10,20 @@ import ctypes
 import functools
 from types import SimpleNamespace
 
-from llvmlite import ir
-from numba.core import types
-
 from ..data import FLOAT_STAGES, LAYOUT, Data
 from ..model import Model
 from ..occupancy import CALLED, TAKE
 from .decorator import BOUNDS, JIT, kernel
-from .entry import c_address, compiled, note_run
-from .guard import COMPILE, answer_with, bring_in, emit_stage_call, take, teach, through_table
+from .entry import Entry
+from .guard import COMPILE, answer_with, bring_in, take, through_table
+from .loader import c_address
 from .machine import MACHINES, float_machine
+from .runs import note_run
 
 STAGES = []  # in the order of the table
+THROUGH_TABLE = Entry(through_table, "int64", result="int64")
+BRING_IN = Entry(bring_in, result="int64", guarded=False)
+TAKE_IT = Entry(take, result="int64", guarded=False)
 
 
 def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=False):
@@ -30,7 +32,7 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=Fals
     rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
     while the state moves on: what goes wrong in the compiler is noticed after the calling stage has ended.
     part_of: the stage that prepares its input, and then calls it. It trusts that input, so that it does not run on its own.
-    unfused: its products are rounded before they are added, also in the kernels that it calls; see `rounding.py`.
+    unfused: its products are rounded before they are added, also in the kernels that it calls.
     """
     if function is None:
         return lambda f: stage(f, scalar=scalar, rare=rare, part_of=part_of, unfused=unfused)
@@ -63,7 +65,7 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=Fals
                 call(model.record(), data.record())
             return None
         if run is None:
-            call.compile_for(float_machine())
+            call.compile_for(float_machine(), model)
             run = runner(call, float_machine())
         return call(model, data)
 
@@ -71,34 +73,13 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=Fals
     del call.__wrapped__  # its signature is (model, data)
     call.kernel, call.part_of = inner, part_of
     call.stage_index = index
-    call.compile_for = functools.partial(_compile_for, call)
-    call.expect_on = functools.partial(_expect_on if rare else _compile_for, call)
+    call.entry = Entry(inner, result="int64", number=index, rare=rare)
+    call.compile_for = call.entry.on
+    call.expect_on = functools.partial(_expect_on, call)
     if call.stage_index >= FLOAT_STAGES.size:
         raise RuntimeError("the table of stages is full")
     STAGES.append(call)
-    if JIT:
-        _register(call)
     return call
-
-
-def _register(call):
-    """Teach Numba the indirect call."""
-
-    def define(context, m, d):
-        def generate(context, builder, sig, args):
-            emit_stage_call(builder, d, *args, ir.Constant(ir.IntType(64), call.stage_index))
-            return context.get_dummy_value()
-
-        return types.void(m, d), generate
-
-    teach(call, define)
-
-
-def _compile_for(call, machine):
-    """Machine code of a stage, entered in the machine's table; returns `run(model address, data address)`, not guarded."""
-    run = compiled(call.kernel, machine, number=call.stage_index, result="int64")
-    machine.stages[call.stage_index] = c_address(run)
-    return run
 
 
 def runner(call, machine):
@@ -106,13 +87,13 @@ def runner(call, machine):
     if BOUNDS:  # straight, or what is raised would not get through the table
         direct = call.compile_for(machine)
         return lambda model, data, index: direct(model, data)
-    return compiled(through_table, machine, types.int64, result="int64")
+    return THROUGH_TABLE.on(machine)
 
 
 def _expect_on(call, machine):
     """Have the stage compiled when it is called, unless it is compiled already."""
     if machine.stages[call.stage_index] == 0:
-        machine.stages[call.stage_index] = c_address(compiled(bring_in, machine, result="int64", guarded=False))
+        machine.stages[call.stage_index] = c_address(BRING_IN.on(machine))
 
 
 def compile_called(address):
@@ -122,14 +103,9 @@ def compile_called(address):
     STAGES[guard[CALLED]].compile_for(MACHINES[words[LAYOUT.word["stages"]]])
 
 
-@functools.cache
-def _taker():
-    return compiled(take, float_machine(), result="int64", guarded=False)
-
-
 def take_for_python(address):
     """Take the data at an address for this thread; BUSY if another has it."""
-    return _taker()(0, address)
+    return TAKE_IT.on(float_machine())(0, address)
 
 
 if JIT:

@@ -1,11 +1,11 @@
 """The cache as files: which folder can be trusted, and how machine code gets in and out of it.
 
-What lies in the cache is run as it is, so nothing is used, or even unpickled, before it is known to be what kinetree wrote:
+What lies in the cache is run as it is, so nothing is used before it is known to be what kinetree wrote:
 
 * The folder belongs to the user and nobody else can write in it, and so does each file. That keeps out what others plant.
   Others may read both: there is nothing secret in them.
-* Each file begins with a digest over its contents and over what they must be: the entry, its stamp, its signature and the
-  CPU. What is damaged, cut short or under the name of another entry is compiled anew and replaced. The digest needs no
+* Each file begins with a digest over its contents and over what they must be: the entry, its stamp and the level of
+  processors. What is damaged, cut short or under the name of another entry is compiled anew and replaced. The digest needs no
   secret: who can write the user's own files can run code as the user anyway.
 
 A file is written under a name of its own and then moved into place, so other processes find all of it or nothing. Where
@@ -17,19 +17,15 @@ import functools
 import hashlib
 import os
 import pathlib
-import pickle
 import stat
 import tempfile
 import time
 import warnings
 
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
-
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, wait for no pipe
 DIGEST_SIZE = hashlib.sha256().digest_size
+CODE = ".code"
 PART = ".part"  # ending of files that are being written
 ABANDONED = 3600.0  # seconds after which a part belongs to a process that was killed
 
@@ -104,7 +100,7 @@ def _digest(identity, payload=b""):
 
 
 def _path(folder, name, identity):
-    return os.path.join(folder, f"{name}.{_digest(identity).hexdigest()[:24]}.code")
+    return os.path.join(folder, f"{name}.{_digest(identity).hexdigest()[:24]}{CODE}")
 
 
 def read(name, identity):
@@ -149,39 +145,25 @@ def write(name, identity, payload):
         _warn(f"kinetree could not keep machine code in {folder}: {_reason(error)}")
 
 
+def files():
+    """Paths of all code that is kept, with their sizes in bytes."""
+    folder = cache_folder()
+    found = {}
+    for path in pathlib.Path(folder).glob(f"*{CODE}") if folder else ():
+        with contextlib.suppress(OSError):
+            found[path] = path.lstat().st_size
+    return found
+
+
+def path_of(name, identity):
+    """Where a payload is kept; None where nothing is."""
+    folder = cache_folder()
+    return None if folder is None else pathlib.Path(_path(folder, name, identity))
+
+
 def _sweep(folder):
     """Remove what processes left behind that were killed while they wrote."""
     for part in pathlib.Path(folder).glob(f"*{PART}"):
         with contextlib.suppress(OSError):
             if time.time() - part.lstat().st_mtime > ABANDONED:
                 part.unlink()
-
-
-class EntryCache(NullCache):
-    """Where Numba looks for the machine code of one entry before it compiles, and leaves it afterwards.
-
-    name, stamp: of the entry, see `cache.stamp`. on_miss: called before it is compiled.
-    """
-
-    def __init__(self, name, stamp, on_miss):
-        self._name, self._stamp, self._on_miss = name, stamp, on_miss
-
-    def _identity(self, signature, codegen):
-        return repr((self._name, self._stamp, str(signature), codegen.magic_tuple())).encode()
-
-    def load_overload(self, signature, target):
-        """The compiled entry, or None."""
-        target.refresh()
-        payload = read(self._name, self._identity(signature, target.codegen()))
-        if payload is not None:
-            try:
-                return CompileResult._rebuild(target, *pickle.loads(payload))
-            except Exception:  # written soundly, but not for this process: compiling decides
-                pass
-        self._on_miss()
-        return None
-
-    def save_overload(self, signature, result):
-        """Keep a compiled entry, unless it holds addresses of this process."""
-        if not result.library.has_dynamic_globals:
-            write(self._name, self._identity(signature, result.codegen), dumps(result._reduce()))

@@ -1,4 +1,4 @@
-"""Numba at work in a thread of its own: what a handler of a signal raises would leave it in pieces, for the whole process.
+"""The compiler in a thread of its own: what a handler of a signal raises would leave it in pieces, for the whole process.
 
 The main thread, the only one in which handlers run, waits; Ctrl-C ends the waiting at once, while the work goes on.
 """

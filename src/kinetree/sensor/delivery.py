@@ -108,7 +108,8 @@ def sensor_pos(m, d):
             distance_readings(m, d)
         if contacts:
             contact_readings(m, d)
-        position_readings(m, d)
+        if m.nsensor > 0:
+            position_readings(m, d)
         deliver(m, d, POS)
 
 
@@ -121,7 +122,8 @@ def sensor_vel(m, d):
             subtree_vel(m, d)
         if contacts:
             contact_readings(m, d)
-        velocity_readings(m, d)
+        if m.nsensor > 0:
+            velocity_readings(m, d)
         deliver(m, d, VEL)
 
 
@@ -134,7 +136,8 @@ def sensor_acc(m, d):
             rne_post_constraint(m, d)
         if contacts:
             contact_readings(m, d)
-        acceleration_readings(m, d)
+        if m.nsensor > 0:
+            acceleration_readings(m, d)
         deliver(m, d, ACC)
 
 

@@ -31,7 +31,7 @@ from .primal import (
 ELLIPTIC = int(Cone.ELLIPTIC)
 
 
-@stage(part_of="fwd_constraint")
+@stage(rare=True, part_of="fwd_constraint")
 def newton_direction(m, d):
     """The step that Newton's method asks for in the group at hand: sol_Mgrad = H^-1 grad. Part of MuJoCo's mj_solNewton."""
     g = d.group[0]
@@ -96,7 +96,7 @@ def iterate(m, d, g, norm, scale):
     return k
 
 
-@stage(part_of="fwd_constraint")
+@stage(rare=True, part_of="fwd_constraint")
 def solve_newton(m, d):
     """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solNewton."""
     begin(m, d)

@@ -16,16 +16,15 @@ before the rest were fitted; the comment beside each gives its largest error rel
 import math
 from fractions import Fraction
 
-from numba.core import types
-
-from . import ops
-from .decorator import kernel
-from .ops import absolute, maximum, minimum, rint, sqrt, where, zero
-from .primitives import copy_sign, negate_if_odd, polynomial, power_of_two, split_power
+from .. import ops
+from ..decorator import kernel
+from ..ops import absolute, copy_sign, maximum, minimum, rint, sqrt, where, zero
+from .primitives import negate_if_odd, polynomial, power_of_two, split_power
 
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582")
 LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525")
 INF, NAN = math.inf, math.nan
+PER_PI, PER_LN2 = 1 / math.pi, 1 / math.log(2.0)
 TAN_EIGHTH = math.sqrt(2.0) - 1.0  # tan(pi/8)
 
 
@@ -46,7 +45,7 @@ def sine_and_cosine(sine, cosine, pi):
     @kernel
     def sincos(x):
         """Both: where a kernel needs sine and cosine of one angle, the compiler does this work once."""
-        k = rint(x * (1 / math.pi))
+        k = rint(x * PER_PI)
         r = ((x - k * a) - k * b) - k * c
         r = minimum(1.6, maximum(-1.6, r))  # bounded also where x is too large to be reduced
         z = r * r
@@ -131,7 +130,7 @@ def exponential(series, lowest, highest, ln2):
     def exp(x):
         """Exponential."""
         x = minimum(highest, maximum(lowest, x))  # in this order NaN stays; beyond, the result is 0 or infinite
-        k = rint(x * (1 / math.log(2.0)))
+        k = rint(x * PER_LN2)
         r = (x - k * high) - k * low
         half = rint(0.5 * k)
         return (1.0 + (r + r * r * series(r))) * power_of_two(half) * power_of_two(k - half)
@@ -205,15 +204,15 @@ ASIN, ACOS = zip(*ARCS, strict=True)
 
 def by_precision(double, single):
     """Chooses the kernel of a precision."""
-    return lambda dtype: double if dtype == types.float64 else single
+    return lambda dtype: double if dtype == "float64" else single
 
 
 FUNCTIONS = {
     ops.sin: (None, by_precision(*SIN)),
     ops.cos: (None, by_precision(*COS)),
-    ops.asin: (math.asin, by_precision(*ASIN)),
-    ops.acos: (math.acos, by_precision(*ACOS)),
-    ops.atan2: (math.atan2, by_precision(*ATAN2)),
-    ops.exp: (math.exp, by_precision(*EXP)),
-    ops.log: (math.log, by_precision(*LOG)),
+    ops.asin: ("asin", by_precision(*ASIN)),
+    ops.acos: ("acos", by_precision(*ACOS)),
+    ops.atan2: ("atan2", by_precision(*ATAN2)),
+    ops.exp: ("exp", by_precision(*EXP)),
+    ops.log: ("log", by_precision(*LOG)),
 }

@@ -8,11 +8,13 @@ import math
 from dataclasses import dataclass
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin
 
-from .scalars import FAST_FLAGS, NUMBER, SUFFIX, Lane, common_lane, llvm_type
+from ..ops import copy_sign
+from .types import FLOAT, NUMBERS, KernelError, Lane, Tuple
+from .values import FAST_FLAGS, Value, cast
+
+RULES = {}  # function -> what compiles a call of it: rule(translator, *values)
+SUFFIX = {"float64": "f64", "float32": "f32"}
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,17 @@ class Format:
         return 1.5 * 2.0**self.fraction
 
 
-FORMATS = {types.float64: Format(52, 64, 1023), types.float32: Format(23, 32, 127)}
-SQRT_HALF_BITS = {types.float64: 0x3FE6A09E667F3BCD, types.float32: 0x3F3504F3}
+FORMATS = {"float64": Format(52, 64, 1023), "float32": Format(23, 32, 127)}
+SQRT_HALF_BITS = {"float64": 0x3FE6A09E667F3BCD, "float32": 0x3F3504F3}
 
 
 class Emitter:
     """LLVM's builder with the types and constants of one scalar at hand."""
 
     def __init__(self, builder, scalar):
-        lane = scalar if isinstance(scalar, Lane) else Lane(types.float64, 1)
+        lane = scalar if isinstance(scalar, Lane) else Lane("float64", 1)
         self.builder, self.lane, self.format = builder, lane, FORMATS[lane.dtype]
-        self.real_type = llvm_type(lane)
+        self.real_type = lane.register
         integer = ir.IntType(self.format.size)
         self.integer_type = integer if lane.n == 1 else ir.VectorType(integer, lane.n)
 
@@ -69,27 +71,37 @@ class Emitter:
         return self.to_bits(self.builder.fadd(k, self.real(self.format.whole + offset)))
 
 
-def define(function, rule, arity=1, results=1):
-    """Teach Numba a function of numbers or lanes, with results of the same type; `rule` emits its code."""
+def scalar_of(given):
+    """The type in which numbers and lanes are computed together: the one kind of lanes among them, or a float."""
+    lanes = {x.type for x in given if isinstance(x.type, Lane)}
+    if len(lanes) > 1 or not all(isinstance(x.type, Lane) or x.type in NUMBERS for x in given):
+        raise KernelError(f"no function of {', '.join(str(x.type) for x in given)}")
+    return lanes.pop() if lanes else FLOAT
 
-    class Template(AbstractTemplate):
-        key = function
 
-        def generic(self, args, kws):
-            scalar = common_lane(args)
-            if scalar is None and all(isinstance(a, NUMBER) for a in args):
-                scalar = types.float64
-            if scalar is None or len(args) != arity or kws:
-                return None
-            return signature(scalar if results == 1 else types.UniTuple(scalar, results), *[scalar] * arity)
+def intrinsic(builder, name, *args):
+    """A function of LLVM whose arguments and result are of one type."""
+    t = args[0].type
+    lanes, element = (f"v{t.count}", t.element) if isinstance(t, ir.VectorType) else ("", t)
+    symbol = f"llvm.{name}.{lanes}{'f64' if isinstance(element, ir.DoubleType) else 'f32'}"
+    declared = builder.module.globals.get(symbol) or ir.Function(
+        builder.module, ir.FunctionType(t, [t] * len(args)), symbol
+    )
+    return builder.call(declared, args)
 
-    def lower(context, builder, sig, args):
-        out = rule(Emitter(builder, sig.args[0]), *args)
-        return out if results == 1 else context.make_tuple(builder, sig.return_type, out)
 
-    infer_global(function, types.Function(Template))
-    lower_builtin(function, *[types.Float] * arity)(lower)
-    lower_builtin(function, *[Lane] * arity)(lower)
+def define(function, emit, arity=1, results=1):
+    """Make a function of numbers or lanes, with results of the same type, part of the language."""
+
+    def rule(translator, *given):
+        if len(given) != arity:
+            raise KernelError(f"{function.__name__} takes {arity} arguments, not {len(given)}")
+        scalar = scalar_of(given)
+        args = [cast(translator.builder, x, scalar).part for x in given]
+        out = emit(Emitter(translator.builder, scalar), *args)
+        return Value(scalar, (out,)) if results == 1 else Value(Tuple((scalar,) * results), tuple(out))
+
+    RULES[function] = rule
 
 
 def polynomial(*coefficients):
@@ -112,11 +124,6 @@ def polynomial(*coefficients):
     return evaluate
 
 
-def copy_sign(x, y):
-    """|x| with the sign of y, also where y is a zero."""
-    return math.copysign(x, y)
-
-
 def negate_if_odd(x, k):
     """x (-1)^k for a whole number k below 2**51, in single precision below 2**22."""
     return -x if k % 2 else x
@@ -134,9 +141,7 @@ def split_power(x):
 
 
 def _copy_sign(emit, x, y):
-    suffix = SUFFIX[emit.lane.dtype] if emit.lane.n == 1 else f"v{emit.lane.n}{SUFFIX[emit.lane.dtype]}"
-    t = ir.FunctionType(emit.real_type, [emit.real_type] * 2)
-    return emit.builder.call(cgutils.get_or_insert_function(emit.builder.module, t, f"llvm.copysign.{suffix}"), [x, y])
+    return intrinsic(emit.builder, "copysign", x, y)
 
 
 def _negate_if_odd(emit, x, k):

@@ -1,33 +1,35 @@
-"""The stamp by which the cache of machine code knows an entry: it changes with an edit in any kernel.
+"""Which machine code belongs to a kernel: a stamp over everything that determines it.
 
-Numba's own key looks at one file and keeps the old helper after an edit elsewhere; entries made in closures never hit.
-Here every entry carries a stamp over the code of all kernels it reaches, the plain constants they use, the files of the
-language and the handle types. `store.py` keeps the files.
+A file's date tells nothing of an edit in a helper elsewhere. Here the code of all kernels that an entry reaches counts, the
+plain constants they use, the files of the compiler, the layouts of the machine and the version of LLVM.
 """
 
 import dis
 import functools
 import hashlib
+import importlib.metadata
 import pathlib
-import sys
 import types as pytypes
-
-import llvmlite
-import numba
-from numba.core.dispatcher import Dispatcher
 
 from .decorator import BOUNDS
 
 EXTENDED_ARG, LOAD_GLOBAL, LOAD_NAME = (dis.opmap[name] for name in ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
 
-# Files of the language that have no part in machine code: an edit of theirs compiles nothing anew.
-NOT_IN_CODE = ("interpret.py", "progress.py", "store.py", "undisturbed.py")
+COMPILER = pathlib.Path(__file__).parent / "jit"
+NOT_IN_CODE = ("library.py", "worker.py")  # files of it that have no part in machine code
+
+
+def version(package):
+    """The version of an installed package, or None."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def language_digest(folder):
-    """Digest of the language itself: its files, its compiler, and the switches that change the code they make."""
-    python = sys.implementation.cache_tag, getattr(sys, "abiflags", "")
-    h = hashlib.sha256(repr((python, numba.__version__, llvmlite.__version__, BOUNDS)).encode())
+    """Digest of the compiler: its files, the switches that change the code they make, and what it is made of."""
+    h = hashlib.sha256(repr((version("llvmlite"), BOUNDS)).encode())
     for path in sorted(pathlib.Path(folder).glob("*.py")):
         if path.name not in NOT_IN_CODE:
             h.update(path.name.encode() + path.read_bytes())
@@ -35,8 +37,9 @@ def language_digest(folder):
 
 
 @functools.cache
-def _language():
-    return language_digest(pathlib.Path(__file__).parent)
+def language():
+    """Digest of our own compiler."""
+    return language_digest(COMPILER)
 
 
 def _global_names(code):
@@ -69,9 +72,8 @@ def _globals_of(function):
 
 
 @functools.cache
-def describe(kernel):
+def describe(function):
     """A kernel's own digest, the kernels it names, and the stages it calls through the table."""
-    function = kernel.py_func if isinstance(kernel, Dispatcher) else kernel
     h = hashlib.sha256(f"{function.__module__}.{function.__qualname__}".encode())
     codes = [function.__code__]
     while codes:
@@ -88,13 +90,14 @@ def describe(kernel):
         if hasattr(value, "stage_index"):
             stages.append(value)
             h.update(f"{name}=stage {value.stage_index}".encode())  # its index is in the code, its body is not
-        elif isinstance(value, (Dispatcher, pytypes.FunctionType)):
+        elif isinstance(value, pytypes.FunctionType):
             callees.append(value)
         elif isinstance(value, (int, float, str, tuple)):
-            h.update(f"{name}={value!r}".encode())  # Numba freezes globals: they are part of the code
+            h.update(f"{name}={value!r}".encode())  # globals are frozen: they are part of the code
     return h.digest(), tuple(callees), tuple(stages)
 
 
+@functools.cache
 def reach(kernel):
     """Digests of a kernel and of every kernel it reaches, and the stages they call."""
     seen, todo, digests, stages = set(), [kernel], [], []
@@ -109,17 +112,9 @@ def reach(kernel):
     return digests, stages
 
 
-def unfused(kernel):
-    """Whether a kernel is a stage whose products are rounded before they are added."""
-    return getattr(kernel, "unfused", False)
-
-
-def stamp(kernel, number, *handles):
-    """Digest of everything that determines an entry's machine code, apart from the CPU, which `store.py` adds.
-
-    number: of the stage, if it is one; it is in the code.
-    """
-    h = hashlib.sha256(repr((_language(), number, unfused(kernel), *(t.name for t in handles))).encode())
+def stamp(kernel, *settings):
+    """Digest of everything that determines an entry's machine code, apart from the level of the processor."""
+    h = hashlib.sha256(repr((language(), *settings)).encode())
     for digest in reach(kernel)[0]:
         h.update(digest)
     return h.hexdigest()

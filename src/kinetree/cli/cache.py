@@ -1,0 +1,41 @@
+"""`kinetree cache`: where machine code is kept and how much of it; removes what is old, or all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..kernel import build, store
+from ..kernel.registry import ENTRIES
+from .common import output
+from .warmup import everywhere
+
+
+def current() -> set[Path]:
+    """Where the code of the present sources is kept, for the present processor."""
+    codes = [build.Code(entry, kind) for kind in everywhere() for entry in ENTRIES.values() if entry.runs_on(kind)]
+    return {path for code in codes if (path := store.path_of(code.symbol, code.identity()))}
+
+
+def cache(clear: bool, old: bool) -> int:
+    """Print folder and sizes; remove files first, if so asked."""
+    folder, files, now = store.cache_folder(), store.files(), current()
+    if folder is None:
+        output.print("no folder can be used: machine code is kept in memory only", highlight=False)
+        return 1
+    doomed = [path for path in files if clear or (old and path not in now)]
+    for path in doomed:
+        with contextlib.suppress(FileNotFoundError):  # by another process
+            path.unlink()
+    kept = {path: size for path, size in files.items() if path not in doomed}
+    used = [size for path, size in kept.items() if path in now]
+    if doomed:
+        output.print(f"removed {len(doomed)} files, {_megabytes(files[path] for path in doomed)}", highlight=False)
+    output.print(f"{folder}: {len(kept)} files, {_megabytes(kept.values())}", highlight=False, soft_wrap=True)
+    output.print(f"of these sources and this processor: {len(used)} files, {_megabytes(used)}", highlight=False)
+    return 0
+
+
+def _megabytes(sizes: Iterable[int]) -> str:
+    return f"{sum(sizes) / 1e6:.1f} MB"

@@ -1,0 +1,67 @@
+"""Builds the libraries that come with the package: every entry for the usual machines and levels of processors.
+
+`python -m kinetree.kernel.jit.library FOLDER [MACHINE…]`. Needs a linker: ld.lld of the package ziglang, or the system's ld.
+"""
+
+import hashlib
+import importlib.util
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from ..build import Code, objects
+from ..levels import X86
+from ..machine import machine_named
+from ..prebuilt import file_name, sources_digest
+from ..registry import ENTRIES
+
+MACHINES = ("float64", "float64 x 8", "float32 x 16")
+OPTIONS = "-shared --gc-sections --strip-all -z now -z relro -z noexecstack -Bsymbolic --allow-shlib-undefined".split()
+
+
+def linker():
+    """The command of a linker."""
+    if importlib.util.find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang", "ld.lld"]
+    for name in ("ld.lld", "ld"):
+        if shutil.which(name):
+            return [name]
+    raise RuntimeError("no linker: pip install ziglang brings one")
+
+
+def build(folder, machine_name, levels=tuple(X86), entries=None):
+    """The libraries of a machine and their indices, of all entries or some; returns how many bytes they have."""
+    machine, size = machine_named(machine_name), 0
+    chosen = ENTRIES.values() if entries is None else entries
+    codes = [Code(e, machine) for e in chosen if e.runs_on(machine) and e.name.startswith("kinetree.")]
+    contents = dict(objects(codes, *levels))
+    with tempfile.TemporaryDirectory() as place:
+        for k, level in enumerate(levels):
+            paths = []
+            for code in codes:
+                paths.append(pathlib.Path(place, f"{code.symbol}.o"))
+                paths[-1].write_bytes(contents[code][k])
+            library = pathlib.Path(folder, file_name(machine, level) + ".so")
+            subprocess.run([*linker(), *OPTIONS, "-o", str(library), *map(str, paths)], check=True)
+            content = library.read_bytes()
+            index = {
+                "machine": machine.name, "level": level, "sources": sources_digest(),
+                "sha256": hashlib.sha256(content).hexdigest(), "entries": {c.entry.name: c.symbol for c in codes},
+            }  # fmt: skip
+            library.with_name(file_name(machine, level) + ".json").write_text(json.dumps(index, indent=0))
+            size += len(content)
+    return size
+
+
+def main(folder, *machines):
+    """Build all, or some."""
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    for name in machines or MACHINES:
+        print(f"{name}: {build(folder, name) / 1e6:.2f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,132 @@
+"""Model and data in compiled code: one pointer to a table of words.
+
+A field takes the words (pointer, shape...), a constant takes the word itself. In a kernel `d.xpos[b, 0]` is then one load
+through a bare pointer, with no arrays, reference counts or named tuples.
+
+* Inner dimensions come from the *declaration* ("nbody 3"), never from an array: the type must not depend on the model.
+* Indices do not wrap. `KINETREE_BOUNDS=1` compiles an unsigned check that also catches -1.
+* Pointers and shapes are loaded as invariant: the table is rewritten only between calls.
+"""
+
+from llvmlite import ir
+
+from ..decorator import BOUNDS
+from .python import raise_index_error
+from .types import BOOL, F64, FLOAT, I8, I32, I64, INT, Field, KernelError, Lane
+from .values import Value, cast, truth
+
+
+def _word(builder, table, k, invariant):
+    x = builder.load(builder.gep(table, [ir.Constant(I64, k)]))
+    if invariant:
+        x.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return x
+
+
+def attribute(builder, handle, name):
+    """m.body_mass: the words of a field, or a constant."""
+    if name not in handle.type.fields:
+        raise KernelError(f"{handle.type} has no field {name!r}")
+    kind, word = handle.type.fields[name]
+    if not isinstance(kind, Field):
+        x = _word(builder, handle.part, word, False)
+        return Value(kind, (builder.bitcast(x, F64) if kind == FLOAT else x,))
+    pointer = builder.inttoptr(_word(builder, handle.part, word, True), kind.element.as_pointer())
+    sizes = [_word(builder, handle.part, word + 1 + k, True) for k in kind.run_time_dims]
+    return Value(kind, (pointer, *sizes))
+
+
+def set_constant(builder, handle, name, value):
+    """a.steps = 3: write a constant's word."""
+    kind, word = handle.type.fields.get(name, (None, None))
+    if kind is None or isinstance(kind, Field):
+        raise KernelError(f"{name} is no constant of {handle.type}: assign to entries of fields")
+    x = cast(builder, value, kind).part
+    builder.store(builder.bitcast(x, I64) if kind == FLOAT else x, builder.gep(handle.part, [ir.Constant(I64, word)]))
+
+
+def address(builder, owner, index, fail):
+    """The pointer to an entry of a field. fail: leaves the kernel, where bounds are checked."""
+    kind = owner.type
+    if not isinstance(kind, Field):
+        raise KernelError(f"a value of type {kind} has no entries")
+    if len(index) != len(kind.dims) or any(i.type != INT for i in index):
+        raise KernelError(f"{kind} takes {len(kind.dims)} integers, got {', '.join(str(i.type) for i in index)}")
+    pointer, *loaded = owner.parts
+    at_run_time = dict(zip(kind.run_time_dims, loaded, strict=True))
+    sizes = [at_run_time.get(k) if n is None else ir.Constant(I64, n) for k, n in enumerate(kind.dims)]
+    if BOUNDS:
+        for i, n in zip(index, sizes, strict=True):
+            with builder.if_then(builder.icmp_unsigned(">=", i.part, n), likely=False):
+                raise_index_error(builder, f"index out of bounds of a {kind}")
+                fail()
+    at = index[0].part
+    for i, n in zip(index[1:], sizes[1:], strict=True):
+        at = builder.add(builder.mul(at, n, flags=("nsw",)), i.part, flags=("nsw",))
+    if kind.step != 1:
+        at = builder.mul(at, ir.Constant(I64, kind.step), flags=("nsw",))
+    return builder.gep(pointer, [at], inbounds=True)
+
+
+def load(builder, kind, pointer):
+    """An entry: integers and flags are stored narrow."""
+    x = builder.load(pointer, align=kind.alignment)
+    if kind.stored == "int32":
+        x = builder.sext(x, I64)
+    elif kind.stored == "uint8":
+        x = builder.zext(x, I64)
+    elif kind.stored == "bool":
+        x = builder.icmp_unsigned("!=", x, ir.Constant(I8, 0))
+    elif kind.stored == "float32" and not isinstance(kind.value, Lane):
+        x = builder.fpext(x, F64)
+    return Value(kind.value, (x,))
+
+
+def store(builder, kind, pointer, value):
+    """Write an entry; a number is cast, so that a float may be stored into lanes."""
+    if not isinstance(kind, Field):
+        raise KernelError(f"nothing can be stored in a value of type {kind}")
+    value = truth(builder, value) if kind.value == BOOL else value
+    x = cast(builder, value, kind.value).part
+    narrow = {"int32": I32, "uint8": I8}.get(kind.stored)
+    if narrow is not None:
+        x = builder.trunc(x, narrow)
+    elif kind.stored == "bool":
+        x = builder.zext(x, I8)
+    elif kind.stored == "float32" and not isinstance(kind.value, Lane):
+        x = builder.fptrunc(x, kind.element)
+    builder.store(x, pointer, align=kind.alignment)
+
+
+def chosen_item(builder, owner, index):
+    """The item of a tuple whose number is known at run time: from a table if all are known, else by a switch."""
+    items = owner.items()
+    kind = items[0].type
+    if any(item.type != kind for item in items):
+        raise KernelError(f"only a tuple of one type is indexed by a variable, not {owner.type}")
+    if owner.constant is not None:
+        parts = []
+        for k, t in enumerate(kind.llvm):
+            table = ir.ArrayType(t, len(items))
+            known = ir.GlobalVariable(builder.module, table, builder.module.get_unique_name("table"))
+            known.initializer, known.global_constant, known.linkage = (
+                ir.Constant(table, [i.parts[k] for i in items]),
+                True,
+                "internal",
+            )
+            parts.append(builder.load(builder.gep(known, [ir.Constant(I64, 0), index], inbounds=True)))
+        return Value(kind, tuple(parts))
+    function, after = builder.function, builder.function.append_basic_block()
+    blocks = [function.append_basic_block() for _ in items]
+    choice = builder.switch(index, blocks[-1])
+    for k, block in enumerate(blocks):
+        choice.add_case(ir.Constant(I64, k), block)
+        ir.IRBuilder(block).branch(after)
+    builder.position_at_end(after)
+    parts = []
+    for k, t in enumerate(kind.llvm):
+        phi = builder.phi(t)
+        for item, block in zip(items, blocks, strict=True):
+            phi.add_incoming(item.parts[k], block)
+        parts.append(phi)
+    return Value(kind, tuple(parts))

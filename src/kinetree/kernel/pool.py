@@ -1,0 +1,117 @@
+"""Compiles entries in a pool of processes, the largest first; what cannot go there is compiled in this one.
+
+A worker is a Python of its own that imports the package and waits for jobs (`jit/worker.py`): no fork, so it is safe in a
+program with threads, and nothing of the caller's `__main__` is run. `KINETREE_JOBS` says how many; 1 is none.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+
+from .code import reach
+from .progress import Progress
+from .registry import ENTRIES
+
+WORTH_A_POOL = 100  # kernels: a worker takes a second to start, as long as the compiler takes for so many
+START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from kinetree.kernel.jit.worker import main; main()"
+
+
+def processes():
+    """How many workers may run."""
+    chosen = os.environ.get("KINETREE_JOBS", "")
+    if chosen:
+        if not chosen.isdigit() or int(chosen) < 1:
+            raise ValueError(f"KINETREE_JOBS must be a whole number above 0, not {chosen!r}")
+        return int(chosen)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def can_travel(code):
+    """Whether a worker can find the entry: it is listed, under a module that can be imported there."""
+    listed = ENTRIES.get(code.entry.name) is code.entry
+    return listed and code.entry.kernel.__module__ != "__main__" and code.machine.is_listed
+
+
+def compile_in_pool(codes, *levels):
+    """Yield each code with its object files, one for each level of processors, as they are ready."""
+    with Progress(len(codes)) as progress:
+        codes = sorted(codes, key=lambda code: -len(reach(code.entry.kernel)[0]))
+        travelling = [code for code in codes if can_travel(code)]
+        work = sum(len(reach(code.entry.kernel)[0]) for code in travelling)
+        count = min(processes(), len(travelling)) if work > WORTH_A_POOL else 1
+        left = list(codes)
+        if count > 1:
+            for code, contents in _from_workers(travelling, levels, count):
+                left.remove(code)
+                progress.done(code.entry.kernel.__name__)
+                yield code, contents
+        for code in left:
+            from .jit.emit import objects_of  # LLVM is needed only here
+
+            progress.begin(code.entry.kernel.__name__)
+            contents = objects_of(code, levels)
+            progress.done(code.entry.kernel.__name__)
+            yield code, contents
+
+
+def _from_workers(codes, levels, count):
+    """Codes and object files from workers; codes that a worker could not compile are left out."""
+    jobs, results = queue.SimpleQueue(), queue.SimpleQueue()
+    for code in codes:
+        jobs.put(code)
+    workers = [Worker(levels) for _ in range(count)]
+    threads = [threading.Thread(target=worker.serve, args=(jobs, results), daemon=True) for worker in workers]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in codes:
+            code, contents = results.get()
+            if contents is not None:
+                yield code, contents
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+class Worker:
+    """A process that compiles."""
+
+    def __init__(self, levels):
+        self._levels = levels
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", START, json.dumps(sys.path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def serve(self, jobs, results):
+        """Take jobs until there are none; what fails gives None, and is compiled where its error can be seen."""
+        while True:
+            try:
+                code = jobs.get_nowait()
+            except queue.Empty:
+                return
+            contents = None
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                contents = self._compile(code)
+            results.put((code, contents))
+
+    def _compile(self, code):
+        job = {"module": code.entry.kernel.__module__, "entry": code.entry.name, "machine": code.machine.name}
+        self._process.stdin.write(json.dumps({**job, "levels": self._levels}).encode() + b"\n")
+        self._process.stdin.flush()
+        reply = json.loads(self._process.stdout.readline())
+        contents = [self._process.stdout.read(size) for size in reply["sizes"]]
+        whole = [len(content) for content in contents] == reply["sizes"] and len(contents) == len(self._levels)
+        return contents if whole and reply["mark"] == code.mark else None
+
+    def close(self):
+        """End it, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()

@@ -1,0 +1,89 @@
+"""Machine code that came with the package: a shared library for each machine and level, and an index of its entries.
+
+LLVM is not needed. A library is used only if the package's sources are those it was built from and its own bytes
+are those that the index tells; else entries are compiled, and a warning says why.
+"""
+
+import ctypes
+import functools
+import hashlib
+import json
+import pathlib
+import warnings
+
+from .decorator import BOUNDS
+from .levels import levels
+from .loader import callable_at
+
+PACKAGE = pathlib.Path(__file__).parents[1]
+FOLDER = PACKAGE / "prebuilt"
+
+
+def file_name(machine, level):
+    """The name of a library, without its ending."""
+    return file_name_of(machine.name, level)
+
+
+def file_name_of(machine, level):
+    """The same for the name of a machine."""
+    return f"{machine.replace(' ', '')}-{level}"
+
+
+@functools.cache
+def sources_digest():
+    """Digest of every source file of the package."""
+    h = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        h.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+        h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+def _opened(path):
+    """The library at a path and its index, or the reason why it cannot be used."""
+    try:
+        index = json.loads(path.with_name(path.name + ".json").read_text())
+        content = path.with_name(path.name + ".so").read_bytes()
+        entries, digest, sources = index["entries"], index["sha256"], index["sources"]
+        whose = file_name_of(index["machine"], index["level"])
+        if not all(isinstance(x, str) for pair in entries.items() for x in pair):
+            return "its index is damaged"
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        return f"it cannot be read ({type(error).__name__})"
+    if hashlib.sha256(content).hexdigest() != digest:
+        return "it is damaged"
+    if whose != path.name:
+        return "it is one of another machine or level"
+    if sources != sources_digest():
+        return "it was built from other sources"
+    try:
+        return ctypes.CDLL(str(path.with_name(path.name + ".so"))), entries
+    except OSError as error:
+        return str(error)
+
+
+@functools.cache
+def library(machine):
+    """The library of a machine for the best level that this processor has, and its entries; None if there is none to use."""
+    for level in () if BOUNDS else levels():
+        path = FOLDER / file_name(machine, level)
+        if path.with_name(path.name + ".json").exists():
+            found = _opened(path)
+            if not isinstance(found, str):
+                return found
+            text = f"kinetree does not use its machine code {path.name}: {found}; what is needed is compiled"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return None
+
+
+def find(entry, machine):
+    """`run` of an entry from a library, or None."""
+    found = library(machine)
+    if found is None or entry.name not in found[1]:
+        return None
+    symbol = found[1][entry.name]
+
+    def address(name):
+        return ctypes.cast(getattr(found[0], name), ctypes.c_void_p).value
+
+    return callable_at(symbol, address(f"py_{symbol}"), address(f"c_{symbol}"))
