@@ -1,103 +1,87 @@
-"""How long compiling takes the first time, and how soon a process is ready afterwards.
+"""How long compiling takes the first time, and how soon a process is ready: from a checkout and from a wheel.
 
-Every measurement is a process of its own. Cold: an empty cache. Warm: the cache that the cold process left. The first call
-is `kt.fwd_position` on the bundled humanoid, the first step comes after it. As a peer, the same with MuJoCo alone: import,
-load, first mj_fwdPosition.
-`details` holds the time of each import by package, from `python -X importtime`.
+Every measurement is a process of its own. Cold: an empty cache. Warm: the cache that the cold process left. Wheel: machine code
+from a library, no compiler, an empty cache. The first step is that of the bundled humanoid; a first block is `forward`
+on 8 worlds. As a peer, the same with MuJoCo alone: start of the process, load, first mj_step. Times are those of the whole
+process, interpreter included, but for imports. `details` holds the time of each import by package, from `python -X importtime`.
 """
 
 from __future__ import annotations
 
 import collections
-import json
+import compileall
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
 from common import Report, Target, main
 
-CLOCK = """
-import json, sys, time
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
 
-def clock():
-    return [time.perf_counter(), time.process_time()]
-
-def since(start):
-    return [now - then for now, then in zip(clock(), start)]
-"""
-
-FIRST_CALL = """
-start = clock()
+IMPORT = "import kinetree"
+STEP = "import kinetree as kt; model = kt.load('humanoid'); data = kt.Data(model); kt.step(model, data)"
+BLOCK = """
 import kinetree as kt
-out = {"import": since(start)}
-start = clock()
+from kinetree.batch.lanes import LaneData
+LaneData(kt.load("humanoid"), 8).run(kt.pipeline.forward)
+"""
+PEER = """
+import mujoco, sys
+model = mujoco.MjModel.from_xml_path(sys.argv[1])
+mujoco.mj_step(model, mujoco.MjData(model))
+"""
+SPEED = """
+import time, kinetree as kt
 model = kt.load("humanoid")
 data = kt.Data(model)
-out["load"] = since(start)
-start = clock()
-(kt.kinematics if sys.argv[1] == "quick" else kt.fwd_position)(model, data)
-out["first call"] = since(start)
-start = clock()
-if sys.argv[1] != "quick":
-    kt.step(model, data)
-    out["first step"] = since(start)
-print(json.dumps(out))
-"""
-
-COMPILE = """
-import kinetree as kt
-from kinetree.kernel import STAGES, float_machine, machine
-quick = sys.argv[1] == "quick"
-position = [kt.kinematics, kt.com_pos, kt.camlight]
-jobs = [("position stages, float64", position, float_machine())]
-if not quick:
-    jobs += [("position stages, 8 x float64", position, machine("float64", 8)),
-             ("position stages, 16 x float32", position, machine("float32", 16)),
-             ("all other stages, float64", STAGES, float_machine())]
-out = {}
-for label, stages, target in jobs:
-    start = clock()
-    for stage in stages:
-        stage.compile_for(target)
-    out[label] = since(start)
-print(json.dumps({"stages": [s.__name__ for s in STAGES], "seconds": out}))
-"""
-
-PEER = """
-start = clock()
-import mujoco
-model = mujoco.MjModel.from_xml_path(sys.argv[1])
-data = mujoco.MjData(model)
-mujoco.mj_fwdPosition(model, data)
-print(json.dumps({"MuJoCo": since(start)}))
+kt.step(model, data, 300)
+start = data.get_state()
+best = []
+for _ in range(40):
+    data.set_state(start)
+    before = time.perf_counter()
+    kt.step(model, data, 100)
+    best.append(time.perf_counter() - before)
+print(sorted(best)[10])
 """
 
 
-def process(code: str, cache: str, *arguments: str) -> dict:
-    """What a fresh interpreter prints, which must be one line of JSON."""
-    done = subprocess.run(
-        [sys.executable, "-c", CLOCK + code, *arguments],
-        env={**os.environ, "KINETREE_CACHE": cache},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+class Place:
+    """Where processes run: a checkout, or a folder with an installed wheel."""
+
+    def __init__(self, cache: str, site: Path | None = None, **environment: str):
+        bare = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "KINETREE_LEVEL")}
+        self.environment = {**bare, "KINETREE_CACHE": cache, "KINETREE_QUIET": "1", **environment}
+        self.options = []
+        if site is not None:
+            self.environment["PYTHONPATH"], self.options = str(site), ["-S"]
+
+    def said(self, code: str, *arguments: str) -> str:
+        """What a process prints."""
+        command = [sys.executable, *self.options, "-c", code, *arguments]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return done.stdout
+
+    def seconds(self, code: str, *arguments: str) -> float:
+        """How long a process takes."""
+        before = time.perf_counter()
+        self.said(code, *arguments)
+        return time.perf_counter() - before
 
 
-def imports(cache: str) -> dict[str, float]:
+def imports(place: Place) -> dict[str, float]:
     """Milliseconds of `import kinetree` spent in the modules of each package, without what these import in turn."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import kinetree"],
-        env={**os.environ, "KINETREE_CACHE": cache},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        [sys.executable, *place.options, "-X", "importtime", "-c", IMPORT],
+        env=place.environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     out: collections.Counter[str] = collections.Counter()
     for own, module in re.findall(r"import time:\s+(\d+) \|\s+\d+ \| +(\S+)", done.stderr):
         parts = module.split(".")
@@ -106,55 +90,73 @@ def imports(cache: str) -> dict[str, float]:
 
 
 def run(quick: bool) -> Report:
-    """One cold process, several warm ones in turn with the peer."""
+    """Cold processes once, warm ones several times in turn with the peer."""
     from kinetree import models
+    from kinetree.kernel.jit.library import MACHINES
+    from kinetree.kernel.levels import X86, level
+    from tests.wheels import build_wheel, install
 
     report = Report("Compile and start", unit="s")
     path = str(models.path("humanoid"))
     times: dict[str, list[float]] = collections.defaultdict(list)
-
-    def keep(name: str, pair: list[float]) -> None:
-        times[f"{name}, wall"].append(pair[0])
-        times[f"{name}, processor"].append(pair[1])
-
-    extent = "quick" if quick else "all"
-    with tempfile.TemporaryDirectory() as cache:
-        compiled = process(COMPILE, cache, extent)
-        for label, pair in compiled["seconds"].items():
-            keep(f"cold compile: {label}", pair)
-        process(FIRST_CALL, cache, extent)
-        for _ in range(2 if quick else 7):
-            parts = process(FIRST_CALL, cache, extent)
-            parts["import + first call"] = [a + b for a, b in zip(parts["import"], parts["first call"], strict=True)]
-            parts["import + load + first call"] = [
-                a + b for a, b in zip(parts["import + first call"], parts["load"], strict=True)
-            ]
-            for key, pair in parts.items():
-                keep(f"warm process: {key}", pair)
-            keep("MuJoCo: import + load + first call", process(PEER, cache, path)["MuJoCo"])
-        report.details["import of kinetree by package [ms]"] = imports(cache)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "wheel").mkdir()
+        compileall.compile_dir(ROOT / "src", quiet=2)
+        checkout = Place(str(folder / "cache"))
+        times["checkout, empty cache: first step"].append(checkout.seconds(STEP))
+        if not quick:
+            everything = Place(str(folder / "everything"))
+            times["checkout, empty cache: everything on three machines"].append(
+                everything.seconds("from kinetree.cli import main; main(['warmup', '--all'])")
+            )
+            os.environ["KINETREE_CACHE"] = str(folder / "everything")
+        machines, levels = (MACHINES[:2], (level(),)) if quick else (MACHINES, tuple(X86))
+        wheel = build_wheel(folder / "wheel", machines, levels)
+        install(wheel, folder / "site")
+        compileall.compile_dir(folder / "site" / "kinetree", quiet=2)
+        installed = Place(str(folder / "empty"), folder / "site")
+        native = Place(str(folder / "native"), KINETREE_LEVEL="native")
+        native.said(STEP)
+        speeds: dict[str, list[float]] = {"native": [], "prebuilt": []}
+        for _ in range(2 if quick else 9):
+            times["interpreter alone"].append(installed.seconds("pass"))
+            times["import numpy"].append(installed.seconds("import numpy"))
+            times["wheel: import"].append(installed.seconds(IMPORT))
+            times["wheel: first step"].append(installed.seconds(STEP))
+            times["wheel: first block of 8 worlds"].append(installed.seconds(BLOCK))
+            times["warm checkout: first step"].append(checkout.seconds(STEP))
+            times["MuJoCo: first step"].append(checkout.seconds(PEER, path))
+            speeds["native"].append(float(native.said(SPEED)))
+            speeds["prebuilt"].append(float(installed.said(SPEED)))
+        report.details["import of kinetree by package [ms]"] = imports(installed)
+        size = wheel.stat().st_size / 1e6
     report.times = dict(times)
-    report.details["stages"] = compiled["stages"]
-    total = "warm process: import + load + first call"
-    for clock in ("wall", "processor"):
-        report.ratio(
-            f"warm kinetree / MuJoCo, {clock}", f"{total}, {clock}", f"MuJoCo: import + load + first call, {clock}"
-        )
-    _targets(report, len(compiled["stages"]), quick)
+    for name in ("wheel: first step", "warm checkout: first step"):
+        report.ratio(f"{name} / MuJoCo", name, "MuJoCo: first step")
+    ratios = sorted(a / b for a, b in zip(speeds["prebuilt"], speeds["native"], strict=True))
+    _targets(report, ratios[len(ratios) // 2], size, quick)
     heaviest = report.details["import of kinetree by package [ms]"]
     report.notes.append("imports, ms: " + ", ".join(f"{k} {v:.0f}" for k, v in list(heaviest.items())[:10]))
     return report
 
 
-def _targets(report: Report, stages: int, quick: bool) -> None:
-    """Waiting is what counts, so these are in wall time; on a busy machine look at the processor time beside it."""
-    position = report.median("cold compile: position stages, float64, wall")
-    report.targets = [Target("cold compile of kinematics, com_pos and camlight for floats", position, "<", 10.0, "s")]
+def _targets(report: Report, speed: float, size: float, quick: bool) -> None:
+    """Waiting is what counts, so these are in wall time, on two cores."""
+    report.targets = [
+        Target("wheel: import kinetree", report.median("wheel: import"), "<=", 0.25, "s"),
+        Target("wheel: first step", report.median("wheel: first step"), "<=", 0.5, "s"),
+        Target("wheel: first block", report.median("wheel: first block of 8 worlds"), "<=", 0.6, "s"),
+        Target("warm checkout: first step", report.median("warm checkout: first step"), "<=", 0.5, "s"),
+        Target("empty cache: first step", report.median("checkout, empty cache: first step"), "<=", 35.0, "s"),
+        Target("a step of prebuilt code / of native code", speed, "<=", 1.03),
+    ]
     if not quick:
-        everything = position + report.median("cold compile: all other stages, float64, wall")
-        report.targets.append(Target(f"cold compile of all {stages} stages for floats", everything, "<", 60.0, "s"))
-    first = report.median("warm process: import + first call, wall")
-    report.targets.append(Target("second process: import + first call", first, "<", 1.5, "s"))
+        cold = report.median("checkout, empty cache: everything on three machines")
+        report.targets += [
+            Target("empty cache: everything", cold, "<=", 200.0, "s"),
+            Target("wheel", size, "<=", 12.0, "MB"),
+        ]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,10 @@
 """
 
 from . import interrupt as _interrupt  # noqa: F401, I001  # before all that takes time
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from . import forks as _forks  # noqa: F401  # makes them wait for the compiler
 from . import models, pipeline
 from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
@@ -33,9 +37,6 @@ from .dynamics.jacobian import (
 )
 from .dynamics.objects import object_velocity
 from .errors import BusyError, ModelError, SimulationWarning, UnsupportedFeatureError
-from .io.load import ModelFileNotFoundError, load, set_const
-from .io.trajectory import Trajectory, load_trajectory, save_trajectory
-from .mass import MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
 from .model import Model
 from .pipeline import (
     camlight,
@@ -74,7 +75,6 @@ from .staged import (
     step2,
 )
 from .stepping import forward, step
-from .symbols import symbolic
 from .types import (
     Cone,
     Constraint,
@@ -94,6 +94,33 @@ from .types import (
     Stage,
     State,
 )
+
+if _TYPE_CHECKING:
+    from .io.load import ModelFileNotFoundError, load, set_const
+    from .io.trajectory import Trajectory, load_trajectory, save_trajectory
+    from .mass import MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
+    from .symbols import symbolic
+
+# Imported when they are first asked for: with MuJoCo they would take half of the time of an import.
+_LATER = {
+    "io.load": ("ModelFileNotFoundError", "load", "set_const"),
+    "io.trajectory": ("Trajectory", "load_trajectory", "save_trajectory"),
+    "mass": ("MassAggregator", "MassProperties", "aggregate", "load_budget", "set_body_mass_properties"),
+    "symbols": ("symbolic",),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    for module, names in _LATER.items():
+        if name in names:
+            value = globals()[name] = getattr(_importlib.import_module(f".{module}", __name__), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 compare_fwd_inv = prepared(pipeline.compare_fwd_inv)
 energy_pos = prepared(pipeline.energy_pos)

@@ -42,7 +42,7 @@ def runs(folders, before="") -> list[Run]:
 
 
 def kills(folder, rounds: int, seed: int) -> list[str]:
-    """Rounds of six processes on one empty folder, killed at random moments; what went wrong in the runs that came after."""
+    """Rounds of eight processes on one empty folder, killed at random moments; what went wrong in the runs that came after."""
     return _ask("run_kills", folder=str(folder), rounds=rounds, seed=seed)
 
 
@@ -158,14 +158,14 @@ def run_kills(folder, rounds, seed):
     alone = time.monotonic() - begin
     for i in range(rounds):
         cache = os.path.join(folder, str(i))
-        processes = [start(cache, task, SLOW_MOVES) for _ in range(6)]
+        processes = [start(cache, task, SLOW_MOVES) for _ in range(8)]
         times = sorted((rng.uniform(0.0, 3.0 * alone), pid) for pid, _ in processes)
         begin = time.monotonic()
-        for at, pid in times[: rng.randint(3, 6)]:
+        for at, pid in times[: rng.randint(3, 8)]:
             time.sleep(max(0.0, begin + at - time.monotonic()))
             os.kill(pid, signal.SIGKILL)  # one that has ended is still ours to wait for
         ended = [finish(*p) for p in processes]
-        wrong += [f"round {i}, one of six: {r}" for r in ended if r.status not in (0, -signal.SIGKILL)]
+        wrong += [f"round {i}, one of eight: {r}" for r in ended if r.status not in (0, -signal.SIGKILL)]
         later, last = finish(*start(cache, task)), finish(*start(cache, task))
         if later.status or "Warning" in later.text or last != Run(0, ""):
             wrong.append(f"round {i}, after it: {later} {last}")

@@ -244,12 +244,12 @@ def test_leftovers_of_killed_processes_are_removed(places):
     assert not old.exists() and new.exists()
 
 
-def test_six_processes_and_kills(tmp_path):
+def test_eight_processes_and_kills(tmp_path):
     assert not kills(tmp_path, rounds=2, seed=0)
 
 
 @pytest.mark.soak
-def test_six_processes_and_many_kills(tmp_path):
+def test_eight_processes_and_many_kills(tmp_path):
     assert not kills(tmp_path, rounds=100, seed=1)
 
 

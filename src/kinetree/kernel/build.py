@@ -4,6 +4,7 @@ What must be compiled is compiled once: in a pool of processes, as LLVM takes se
 """
 
 import functools
+import importlib.util
 import threading
 
 from ..needs import NEEDS
@@ -119,5 +120,11 @@ def _make_ready(entries, machine, model):
                 each.install(machine, run)
             else:
                 absent.append(Code(each, machine))
+        if absent and importlib.util.find_spec("llvmlite") is None:
+            raise ModuleNotFoundError(
+                f"kinetree has no machine code of {absent[0].entry.kernel.__name__} for {machine.name} on this processor: "
+                "pip install 'kinetree[jit]' brings what compiles it",
+                name="llvmlite",
+            )
         for code, (content,) in objects(absent, level()):
             code.load(content)
