@@ -8,7 +8,7 @@ BIN = .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports pytest soak fuzz bench wheel clean
+.PHONY: help demo test lint types imports pytest soak fuzz versions bench wheel clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -38,6 +38,13 @@ soak: .venv/.installed-dev  ## long random runs, not part of `make test`
 SECONDS ?= 60
 fuzz: .venv/.installed-dev  ## attack the engine with hostile input for SECONDS=n; prints what reproduces a failure
 	WORKERS=$(WORKERS) $(BIN)/python -m tests.fuzz $(SECONDS)
+
+LLVMLITES ?= 0.45.1 0.46.0 0.47.0 0.48.0 0.49.0 0.50.0
+versions: .venv/.installed-dev  ## the compiler with every version of llvmlite that pyproject.toml allows
+	for v in $(LLVMLITES); do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/llvmlite-$$v llvmlite==$$v && \
+		PYTHONPATH=build/llvmlite-$$v KINETREE_CACHE=build/cache-$$v \
+		$(BIN)/python -m pytest -q tests/kernel/test_language.py tests/kernel/test_elementary.py tests/test_needs.py || exit 1; done
 
 bench: .venv/.installed-bench  ## ratios against MuJoCo, all in one run
 	$(BIN)/python benchmarks/run.py
