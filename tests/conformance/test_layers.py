@@ -43,7 +43,7 @@ UNDECIDED = {
     # of two cylinders' rims the corners that count; wedges that tumble over each other
     "tests/models/convex.xml": {CONVEX_FOUND, ROWS, SOLVED, INVERSE, DEFAULT, SHIPPED, ASLEEP},
     # edges on faces, chaotic motions
-    "dm_control/locomotion/walkers/assets/build_fruitfly/assets/drosophila_fused.xml": {MOVED, SHIPPED, ASLEEP},
+    "dm_control/locomotion/walkers/assets/build_fruitfly/assets/drosophila_fused.xml": {MOVED, ASLEEP},
     # the normal of a capsule on an ellipsoid
     "dm_control/locomotion/walkers/assets/fruitfly_v2/floor.xml":
         {CONVEX_FOUND, ROWS, SOLVED, SENSED, INVERSE, DEFAULT, SHIPPED},
@@ -63,6 +63,8 @@ UNDECIDED = {
     "dm_control/third_party/kinova/jaco_arm.xml": {ROWS, SHIPPED},
     # a ball that touches the floor in a point, at distance zero up to rounding
     "gymnasium/envs/mujoco/assets/point.xml": {FOUND, CONVEX_FOUND, ROWS, MOVED, SHIPPED, ASLEEP},
+    # started 1e-13 away, MuJoCo's own velocity differs by 2e-5 in the end
+    "gymnasium_robotics/envs/assets/adroit_hand/adroit_door.xml": {SHIPPED},
     # a motion in which differences grow a millionfold
     "gymnasium_robotics/envs/assets/adroit_hand/adroit_pen.xml": {SHIPPED},
     # a ball that touches the floor in a point, at distance zero up to rounding
