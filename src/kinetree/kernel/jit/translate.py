@@ -2,8 +2,8 @@
 
 Assignments, `if`, `for … in range`, `while`, `return`, arithmetic, comparisons, tuples, entries of fields and calls of other
 kernels; types of variables follow from what is assigned to them. A kernel is compiled once for each list of argument types,
-into a module of its own; entries link what they call and inline all of it. Numba, which knows all of Python, took eight times as
-long for the same.
+into a module of its own; entries link what they call and inline all of it. Numba, which knows all of Python, took eight times
+as long for the same.
 """
 
 import ast
