@@ -56,7 +56,9 @@ class Place:
 
     def __init__(self, cache: str, site: Path | None = None, **environment: str):
         bare = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "KINETREE_LEVEL")}
-        self.environment = {**bare, "KINETREE_CACHE": cache, "KINETREE_QUIET": "1", **environment}
+        self.environment = {**bare, "KINETREE_QUIET": "1", **environment}
+        if cache:  # else that of the user
+            self.environment["KINETREE_CACHE"] = cache
         self.options = []
         if site is not None:
             self.environment["PYTHONPATH"], self.options = str(site), ["-S"]
@@ -103,9 +105,9 @@ def run(quick: bool) -> Report:
         folder = Path(place)
         (folder / "wheel").mkdir()
         compileall.compile_dir(ROOT / "src", quiet=2)
-        checkout = Place(str(folder / "cache"))
-        times["checkout, empty cache: first step"].append(checkout.seconds(STEP))
+        checkout = Place(str(folder / "cache") if not quick else "")
         if not quick:
+            times["checkout, empty cache: first step"].append(checkout.seconds(STEP))
             everything = Place(str(folder / "everything"))
             times["checkout, empty cache: everything on three machines"].append(
                 everything.seconds("from kinetree.cli import main; main(['warmup', '--all'])")
@@ -116,7 +118,7 @@ def run(quick: bool) -> Report:
         install(wheel, folder / "site")
         compileall.compile_dir(folder / "site" / "kinetree", quiet=2)
         installed = Place(str(folder / "empty"), folder / "site")
-        native = Place(str(folder / "native"), KINETREE_LEVEL="native")
+        native = Place(str(folder / "native"), KINETREE_LEVEL="native") if not quick else checkout
         native.said(STEP)
         speeds: dict[str, list[float]] = {"native": [], "prebuilt": []}
         for _ in range(2 if quick else 9):
@@ -148,13 +150,14 @@ def _targets(report: Report, speed: float, size: float, quick: bool) -> None:
         Target("wheel: first step", report.median("wheel: first step"), "<=", 0.5, "s"),
         Target("wheel: first block", report.median("wheel: first block of 8 worlds"), "<=", 0.6, "s"),
         Target("warm checkout: first step", report.median("warm checkout: first step"), "<=", 0.5, "s"),
-        Target("empty cache: first step", report.median("checkout, empty cache: first step"), "<=", 35.0, "s"),
-        Target("a step of prebuilt code / of native code", speed, "<=", 1.03),
     ]
     if not quick:
-        cold = report.median("checkout, empty cache: everything on three machines")
+        first = report.median("checkout, empty cache: first step")
+        everything = report.median("checkout, empty cache: everything on three machines")
         report.targets += [
-            Target("empty cache: everything", cold, "<=", 200.0, "s"),
+            Target("empty cache: first step", first, "<=", 35.0, "s"),
+            Target("empty cache: everything", everything, "<=", 200.0, "s"),
+            Target("a step of prebuilt code / of native code", speed, "<=", 1.03),
             Target("wheel", size, "<=", 12.0, "MB"),
         ]
 
