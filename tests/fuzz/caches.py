@@ -25,8 +25,8 @@ def lines(rng: np.random.Generator) -> Iterator[str]:
             yield "swap(sorted(folders[-1].iterdir()))"
         for _ in range(rng.integers(1, 5)):
             name, which, seed = rng.choice(list(DAMAGES)), rng.integers(1000), rng.integers(1 << 30)
-            yield "files = sorted(folders[-1].iterdir())"
-            yield f"DAMAGES[{str(name)!r}](files[{which} % len(files)], random.Random({seed}))"
+            yield "files = [p for p in sorted(folders[-1].iterdir()) if p.is_file() and not p.is_symlink()]"
+            yield f"if files: DAMAGES[{str(name)!r}](files[{which} % len(files)], random.Random({seed}))"
         if rng.uniform() < 0.2:
             yield f"os.chmod(folders[-1], {rng.choice(MODES)})"
     for _ in range(2):

@@ -21,6 +21,7 @@ from kinetree.conformance.contact import CONTACT_LAYERS, by_iteration, counts
 from kinetree.conformance.layer import Along, Layer, plain
 from kinetree.conformance.smooth import MOVED, SOLVED
 from kinetree.conformance.states import STATE_FIELDS, copy_state
+from kinetree.dynamics.actuation import MAX_VALUE
 from tests.physics.mesh_scene import MeshScene
 from tests.physics.random_scene import Scene, spread_joints
 
@@ -164,6 +165,9 @@ class Beside:
         """What both sides make of the state that we are in: contacts; if these are the same, forces and the next state."""
         pair = self.pair
         with quiet():
+            if max(np.abs(getattr(self.data, name)).max(initial=0.0) for name in ("qpos", "qvel")) > MAX_VALUE:
+                self.judge(STEP)  # a state that went bad: both reset it, and nothing else of it has a meaning
+                return
             for layer in GEOMETRY:
                 self.judge(layer)
             if not self.same_contacts():
