@@ -74,7 +74,7 @@ def candidates(name: str, model: kt.Model) -> list[Candidate]:
     assert all(np.abs(t - torques[0]).max() < 1e-8 * scale for t in torques), f"{name}: the solvers disagree"
     controller = kt.StablePD(model, KP, KD, solver="maba")
     controller.torque(data, target)
-    scope = {"run": entry(run_evaluate, float_machine()), "keep": controller, "m": model.address}
+    scope = {"run": entry(run_evaluate, float_machine(), model), "keep": controller, "m": model.address}
     scope |= {"d": controller._work.address, "a": controller._arrays.address}
     out.append(Candidate(f"{name}{SEPARATOR}maba, compiled", "run(m, d, a)", scope))
     if HAS_DART and model.jnt_type[0] != kt.JointType.FREE:
