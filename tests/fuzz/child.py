@@ -17,7 +17,7 @@ import kinetree as kt
 
 REFUSALS = (
     ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, OSError, MemoryError, RuntimeError,
-    NotImplementedError, np.linalg.LinAlgError,
+    NotImplementedError, np.linalg.LinAlgError, np.ma.MAError,
 )  # fmt: skip
 MEMORY = 6 << 30  # bytes of address space, so that a hostile size ends in MemoryError
 

@@ -60,6 +60,8 @@ def run_case(attack: str, seed: int | pathlib.Path, limit: float = LIMIT) -> Res
     if code == 0:
         return Result(attack, lines, int(said[-1]), "", output)
     ending = f"no end within {limit:g} s" if code is None else f"exit code {code}"
+    if code == 1 and output.strip():  # which error it was, so that a shorter case with another one is not taken for it
+        ending += f", {output.strip().splitlines()[-1].split(':')[0]}"
     if code is not None and code < 0:
         ending = f"killed by {signal.Signals(-code).name}"
     return Result(attack, lines, 0, ending, output)
