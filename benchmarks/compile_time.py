@@ -94,8 +94,8 @@ def imports(place: Place) -> dict[str, float]:
 def run(quick: bool) -> Report:
     """Cold processes once, warm ones several times in turn with the peer."""
     from kinetree import models
-    from kinetree.kernel.jit.library import MACHINES
     from kinetree.kernel.levels import X86, level
+    from kinetree.kernel.machine import USUAL
     from tests.wheels import build_wheel, install
 
     report = Report("Compile and start", unit="s")
@@ -113,7 +113,7 @@ def run(quick: bool) -> Report:
                 everything.seconds("from kinetree.cli import main; main(['warmup', '--all'])")
             )
             os.environ["KINETREE_CACHE"] = str(folder / "everything")
-        machines, levels = (MACHINES[:2], (level(),)) if quick else (MACHINES, tuple(X86))
+        machines, levels = (USUAL[:2], (level(),)) if quick else (USUAL, tuple(X86))
         wheel = build_wheel(folder / "wheel", machines, levels)
         install(wheel, folder / "site")
         compileall.compile_dir(folder / "site" / "kinetree", quiet=2)

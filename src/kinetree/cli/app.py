@@ -101,7 +101,10 @@ def warmup(
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove everything.")] = False,
     old: Annotated[
-        bool, typer.Option("--old", help="Remove what belongs to other sources, versions or processors.")
+        bool,
+        typer.Option(
+            "--old", help="Remove what belongs to other sources, versions or processors, and to stages of one's own."
+        ),
     ] = False,
 ) -> None:
     """Show where compiled machine code is kept and how much of it there is. KINETREE_CACHE names another folder."""

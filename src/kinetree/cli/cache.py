@@ -26,7 +26,7 @@ def cache(clear: bool, old: bool) -> int:
         return 1
     doomed = [path for path in files if clear or (old and path not in now)]
     for path in doomed:
-        with contextlib.suppress(FileNotFoundError):  # by another process
+        with contextlib.suppress(FileNotFoundError):  # removed by another process
             path.unlink()
     kept = {path: size for path, size in files.items() if path not in doomed}
     used = [size for path, size in kept.items() if path in now]

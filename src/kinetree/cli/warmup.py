@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from .. import driver
-from ..kernel import JIT, build, float_machine, machine
-from ..kernel.machine import Machine
+from ..kernel import JIT, build, float_machine
+from ..kernel.machine import USUAL, Machine, machine_named
 from ..kernel.registry import ENTRIES
 from ..model import Model
 from ..stepping import run_forward, run_steps
@@ -16,7 +16,7 @@ from .common import load_model, output
 
 def everywhere() -> list[Machine]:
     """The machines that a wheel has code for."""
-    return [float_machine(), machine("float64", 8), machine("float32", 16)]
+    return [machine_named(name) for name in USUAL]
 
 
 def prepare(model: Model) -> None:

@@ -187,8 +187,8 @@ def set_body_force(m, d, b):
         first = m.body_geomadr[b]
         for g in range(first, first + m.body_geomnum[b]):
             if m.geom_fluid[g, 0] != 0.0:
-                force = scale6(ellipsoid_wrench(m, d, b, g), present)
-                set6(d.body_frc, b, add6(get6(d.body_frc, b), force))
+                wrench = scale6(ellipsoid_wrench(m, d, b, g), present)
+                set6(d.body_frc, b, add6(get6(d.body_frc, b), wrench))
     else:
         point, axes = get3(d.xipos, b), get9(d.ximat, b)
         w, v = local_velocity(m, d, b, point, axes)

@@ -8,10 +8,11 @@ import importlib.util
 import threading
 
 from ..needs import NEEDS
+from ..occupancy import BUSY, CALLED, ERROR, INSIDE, MAIN, OWNER, SINCE
 from . import prebuilt, store
 from .code import reach, stamp
 from .guard import enter, leave
-from .levels import level
+from .levels import code_name, level
 from .loader import load_object
 from .machine import words_of
 from .pool import compile_in_pool
@@ -19,6 +20,7 @@ from .registry import ENTRIES
 from .runs import note_run
 from .undisturbed import undisturbed
 
+WORDS = (OWNER, INSIDE, SINCE, CALLED, ERROR, MAIN, BUSY)  # numbers that are in the code
 COMPILED = []  # symbols that this process found neither in a library nor in the store
 ONE_AT_A_TIME = threading.RLock()  # two threads may ask for one entry
 
@@ -42,7 +44,7 @@ class Code:
         entry = self.entry
         others = tuple(a if isinstance(a, str) else words_of(a) for a in entry.arguments)
         around = reach(note_run)[0], reach(enter)[0], reach(leave)[0]  # what is in an entry beside its kernel
-        settings = entry.result, entry.number, entry.guarded, entry.kernel.unfused
+        settings = entry.result, entry.number, entry.guarded, entry.kernel.unfused, self.lane_by_lane, WORDS
         return stamp(entry.kernel, self.machine.digest, others, settings, around)
 
     @property
@@ -52,7 +54,7 @@ class Code:
 
     def identity(self, of_level=None):
         """What a file of the store must be to belong to it, for a level of processors or for this one's."""
-        return f"{self.symbol} {self.mark} {of_level or level()}".encode()
+        return f"{self.symbol} {self.mark} {code_name(of_level or level())}".encode()
 
     def load(self, content):
         """Take an object file."""

@@ -20,6 +20,6 @@ def dispatch(table, arguments, otherwise=None):
     if otherwise is not None:
         lines.append(f"    return otherwise({arguments})")
     name = "chosen_" + "_".join(str(int(key)) for key in table)
-    chosen = made_of("\n".join(lines) + "\n", f"<table {name} of {module}>", scope)["chosen"]
+    chosen = made_of("\n".join(lines) + "\n", f"<table {name} of {module}, {arguments}>", scope)["chosen"]
     chosen.__qualname__ = name
     return kernel(chosen)

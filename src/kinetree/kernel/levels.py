@@ -4,6 +4,7 @@ Code of a level runs on every processor that has it, and was measured as fast as
 """
 
 import functools
+import hashlib
 import os
 import platform
 import sys
@@ -44,3 +45,12 @@ def levels():
 def level():
     """The best level of this processor."""
     return levels()[0]
+
+
+@functools.cache
+def code_name(of_level):
+    """What machine code of a level runs on: of "native" it is this very processor."""
+    if of_level != NATIVE:
+        return of_level
+    what = platform.machine(), platform.processor(), sorted(_processor_flags())
+    return f"{NATIVE} {hashlib.sha256(repr(what).encode()).hexdigest()}"

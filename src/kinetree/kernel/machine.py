@@ -11,6 +11,7 @@ import numpy as np
 from .. import data as data_module
 from .. import model as model_module
 
+USUAL = ("float64", "float64 x 8", "float32 x 16")  # names of those that wheels have code for
 MACHINES = {}  # by the address of their table of stages
 
 

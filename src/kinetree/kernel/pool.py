@@ -16,6 +16,7 @@ from .code import reach
 from .progress import Progress
 from .registry import ENTRIES
 
+MOST = 16  # workers, if nobody says otherwise: each takes some hundred megabytes
 WORTH_A_POOL = 100  # kernels: a worker takes a second to start, as long as the compiler takes for so many
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from kinetree.kernel.jit.worker import main; main()"
 
@@ -27,7 +28,8 @@ def processes():
         if not chosen.isdigit() or int(chosen) < 1:
             raise ValueError(f"KINETREE_JOBS must be a whole number above 0, not {chosen!r}")
         return int(chosen)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MOST)
 
 
 def can_travel(code):
@@ -59,19 +61,21 @@ def compile_in_pool(codes, *levels):
 
 
 def _from_workers(codes, levels, count):
-    """Codes and object files from workers; codes that a worker could not compile are left out."""
+    """Codes and object files from workers; codes that no worker could compile are left out."""
     jobs, results = queue.SimpleQueue(), queue.SimpleQueue()
     for code in codes:
         jobs.put(code)
-    workers = [Worker(levels) for _ in range(count)]
-    threads = [threading.Thread(target=worker.serve, args=(jobs, results), daemon=True) for worker in workers]
+    workers = []
     try:
-        for thread in threads:
+        with contextlib.suppress(OSError):  # no memory for another process, or no right to start one
+            for _ in range(count):
+                workers.append(Worker(levels))
+        serving = [threading.Thread(target=worker.serve, args=(jobs, results), daemon=True) for worker in workers]
+        for thread in serving:
             thread.start()
-        for _ in codes:
-            code, contents = results.get()
-            if contents is not None:
-                yield code, contents
+        while any(thread.is_alive() for thread in serving) or not results.empty():
+            with contextlib.suppress(queue.Empty):  # not for ever: what is raised in this thread must get through
+                yield results.get(timeout=0.2)
     finally:
         for worker in workers:
             worker.close()
@@ -82,22 +86,23 @@ class Worker:
 
     def __init__(self, levels):
         self._levels = levels
+        flags = ["-O"] * sys.flags.optimize  # without docstrings, kernels have other marks
+        path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
         self._process = subprocess.Popen(
-            [sys.executable, "-c", START, json.dumps(sys.path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [sys.executable, *flags, "-c", START, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env={**os.environ, "KINETREE_JOBS": "1"},
+            **({"process_group": 0} if os.name == "posix" else {}),  # a Ctrl-C is for the parent alone
         )  # fmt: skip
 
     def serve(self, jobs, results):
-        """Take jobs until there are none; what fails gives None, and is compiled where its error can be seen."""
-        while True:
-            try:
+        """Take jobs until there are none. What fails is compiled where its error can be seen; who died takes no more."""
+        with contextlib.suppress(queue.Empty):
+            while self._process.poll() is None:
                 code = jobs.get_nowait()
-            except queue.Empty:
-                return
-            contents = None
-            with contextlib.suppress(OSError, ValueError, KeyError):
-                contents = self._compile(code)
-            results.put((code, contents))
+                with contextlib.suppress(Exception):  # whatever comes out of another process
+                    contents = self._compile(code)
+                    if contents is not None:
+                        results.put((code, contents))
 
     def _compile(self, code):
         job = {"module": code.entry.kernel.__module__, "entry": code.entry.name, "machine": code.machine.name}

@@ -9,12 +9,15 @@ import functools
 import hashlib
 import json
 import pathlib
+import time
 import warnings
 
 from .decorator import BOUNDS
 from .levels import levels
 from .loader import callable_at
+from .registry import ENTRIES
 
+IMPORTED = time.time()
 PACKAGE = pathlib.Path(__file__).parents[1]
 FOLDER = PACKAGE / "prebuilt"
 
@@ -39,6 +42,11 @@ def sources_digest():
     return h.hexdigest()
 
 
+def library_digest(content, entries):
+    """Digest of a library and of which entry each of its symbols is."""
+    return hashlib.sha256(content + json.dumps(entries, sort_keys=True).encode()).hexdigest()
+
+
 def _opened(path):
     """The library at a path and its index, or the reason why it cannot be used."""
     try:
@@ -50,10 +58,12 @@ def _opened(path):
             return "its index is damaged"
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         return f"it cannot be read ({type(error).__name__})"
-    if hashlib.sha256(content).hexdigest() != digest:
+    if library_digest(content, entries) != digest:
         return "it is damaged"
     if whose != path.name:
         return "it is one of another machine or level"
+    if any(source.stat().st_mtime > IMPORTED for source in PACKAGE.rglob("*.py")):
+        return "the sources have changed since they were imported"
     if sources != sources_digest():
         return "it was built from other sources"
     try:
@@ -79,11 +89,11 @@ def library(machine):
 def find(entry, machine):
     """`run` of an entry from a library, or None."""
     found = library(machine)
-    if found is None or entry.name not in found[1]:
+    if found is None or entry.name not in found[1] or ENTRIES.get(entry.name) is not entry:
         return None
     symbol = found[1][entry.name]
-
-    def address(name):
-        return ctypes.cast(getattr(found[0], name), ctypes.c_void_p).value
-
-    return callable_at(symbol, address(f"py_{symbol}"), address(f"c_{symbol}"))
+    try:
+        functions = [getattr(found[0], f"{kind}_{symbol}") for kind in ("py", "c")]
+    except AttributeError:
+        return None
+    return callable_at(symbol, *(ctypes.cast(each, ctypes.c_void_p).value for each in functions))

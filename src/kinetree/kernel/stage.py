@@ -137,5 +137,4 @@ def check_arguments(name, model, data, without_data=False):
 
 def plain(function):
     """The uncompiled function of a kernel or stage."""
-    inner = getattr(function, "kernel", function)
-    return getattr(inner, "py_func", inner)
+    return getattr(function, "kernel", function)

@@ -38,7 +38,7 @@ class Expressions(ast.NodeVisitor):
     def visit_Name(self, node):
         """A variable, or a constant that the module names."""
         if node.id in self.variables:
-            kind, places = self.variables[node.id]
+            kind, places, _ = self.variables[node.id]
             return Value(kind, tuple(self.builder.load(place) for place in places))
         return constant(self.named(node))
 
@@ -46,10 +46,12 @@ class Expressions(ast.NodeVisitor):
         """The Python object that an expression names: of the closure, the module, or a module that it imports."""
         if isinstance(node, ast.Attribute):
             return getattr(self.named(node.value), node.attr)
+        if node.id in self.function.__code__.co_varnames:
+            raise KernelError(f"{node.id} is not assigned before")
         for scope in (self.closure, self.function.__globals__):
             if node.id in scope:
                 return scope[node.id]
-        raise KernelError(f"{node.id} is not assigned before")
+        raise KernelError(f"{node.id} is not known")
 
     def visit_Tuple(self, node):
         """Several values."""
@@ -76,13 +78,18 @@ class Expressions(ast.NodeVisitor):
         """An item of a tuple; by a variable, where all are of one type."""
         if isinstance(node, ast.Slice):
             ends = [None if each is None else self.visit(each).constant for each in (node.lower, node.upper, node.step)]
+            if any(
+                each is not None and end is None
+                for each, end in zip((node.lower, node.upper, node.step), ends, strict=True)
+            ):
+                raise KernelError("slices of tuples end at constants")
             return tuple_of(owner.items()[slice(*ends)])
         index = self.visit(node)
         if index.type != INT:
             raise KernelError(f"items are counted by integers, not by a value of type {index.type}")
         if index.constant is not None:
             return owner.items()[index.constant]
-        return memory.chosen_item(self.builder, owner, index.part)
+        return memory.chosen_item(self.builder, owner, index.part, self.fail)
 
     def address(self, node, owner=None):
         """The field of an entry, and the pointer to it."""

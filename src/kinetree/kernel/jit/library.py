@@ -3,7 +3,6 @@
 `python -m kinetree.kernel.jit.library FOLDER [MACHINE…]`. Needs a linker: ld.lld of the package ziglang, or the system's ld.
 """
 
-import hashlib
 import importlib.util
 import json
 import pathlib
@@ -14,11 +13,10 @@ import tempfile
 
 from ..build import Code, objects
 from ..levels import X86
-from ..machine import machine_named
-from ..prebuilt import file_name, sources_digest
+from ..machine import USUAL, machine_named
+from ..prebuilt import file_name, library_digest, sources_digest
 from ..registry import ENTRIES
 
-MACHINES = ("float64", "float64 x 8", "float32 x 16")
 OPTIONS = "-shared --gc-sections --strip-all -z now -z relro -z noexecstack -Bsymbolic --allow-shlib-undefined".split()
 
 
@@ -47,9 +45,10 @@ def build(folder, machine_name, levels=tuple(X86), entries=None):
             library = pathlib.Path(folder, file_name(machine, level) + ".so")
             subprocess.run([*linker(), *OPTIONS, "-o", str(library), *map(str, paths)], check=True)
             content = library.read_bytes()
+            entries = {c.entry.name: c.symbol for c in codes}
             index = {
                 "machine": machine.name, "level": level, "sources": sources_digest(),
-                "sha256": hashlib.sha256(content).hexdigest(), "entries": {c.entry.name: c.symbol for c in codes},
+                "sha256": library_digest(content, entries), "entries": entries,
             }  # fmt: skip
             library.with_name(file_name(machine, level) + ".json").write_text(json.dumps(index, indent=0))
             size += len(content)
@@ -59,7 +58,7 @@ def build(folder, machine_name, levels=tuple(X86), entries=None):
 def main(folder, *machines):
     """Build all, or some."""
     pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-    for name in machines or MACHINES:
+    for name in machines or USUAL:
         print(f"{name}: {build(folder, name) / 1e6:.2f} MB", flush=True)
 
 

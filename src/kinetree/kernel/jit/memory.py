@@ -57,9 +57,7 @@ def address(builder, owner, index, fail):
     sizes = [at_run_time.get(k) if n is None else ir.Constant(I64, n) for k, n in enumerate(kind.dims)]
     if BOUNDS:
         for i, n in zip(index, sizes, strict=True):
-            with builder.if_then(builder.icmp_unsigned(">=", i.part, n), likely=False):
-                raise_index_error(builder, f"index out of bounds of a {kind}")
-                fail()
+            check_bound(builder, i.part, n, kind, fail)
     at = index[0].part
     for i, n in zip(index[1:], sizes[1:], strict=True):
         at = builder.add(builder.mul(at, n, flags=("nsw",)), i.part, flags=("nsw",))
@@ -98,10 +96,19 @@ def store(builder, kind, pointer, value):
     builder.store(x, pointer, align=kind.alignment)
 
 
-def chosen_item(builder, owner, index):
+def check_bound(builder, index, size, what, fail):
+    """Leave the kernel with an error where an index is not below a size; -1 is not either."""
+    with builder.if_then(builder.icmp_unsigned(">=", index, size), likely=False):
+        raise_index_error(builder, f"index out of bounds of a {what}")
+        fail()
+
+
+def chosen_item(builder, owner, index, fail):
     """The item of a tuple whose number is known at run time: from a table if all are known, else by a switch."""
     items = owner.items()
     kind = items[0].type
+    if BOUNDS:
+        check_bound(builder, index, ir.Constant(I64, len(items)), "tuple", fail)
     if any(item.type != kind for item in items):
         raise KernelError(f"only a tuple of one type is indexed by a variable, not {owner.type}")
     if owner.constant is not None:

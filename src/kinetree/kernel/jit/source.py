@@ -28,6 +28,11 @@ def definition(function):
     code = function.__code__
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     node, found = _definitions(code.co_filename, text).get((code.co_name, code.co_firstlineno), (None, None))
-    if node is None or found.co_code != code.co_code:
+    if node is None or _substance(found) != _substance(code):
         raise KernelError(f"the source of {function.__qualname__} in {code.co_filename} is not what was imported")
     return node
+
+
+def _substance(code):
+    """What a piece of bytecode does, wherever it stands."""
+    return code.co_code, code.co_names, code.co_varnames, [c for c in code.co_consts if not hasattr(c, "co_code")]

@@ -8,6 +8,7 @@ as long for the same.
 
 import ast
 import functools
+import itertools
 from dataclasses import dataclass, field
 
 import llvmlite.binding as llvm
@@ -50,14 +51,15 @@ class Compiled:
 
 
 _COMPILED = {}
+_NUMBERS = itertools.count()  # of symbols
 
 
 def specialised(function, arguments, target):
     """A kernel compiled for argument types; target: LLVM's machine, for the layout of data."""
     key = function, arguments
     if key not in _COMPILED:
-        symbol = f"{function.__module__}.{function.__qualname__}.{len(_COMPILED)}"
-        _COMPILED[key] = None  # keeps the number; a kernel that calls itself would come back here
+        symbol = f"{function.__module__}.{function.__qualname__}.{next(_NUMBERS)}"
+        _COMPILED[key] = None  # a kernel that calls itself would come back here
         try:
             _COMPILED[key] = Translator.of(function, arguments, symbol, target)
         finally:
@@ -94,16 +96,18 @@ class Translator(Expressions):
         """Compile as often as types of variables turn out to be wider."""
         types, result = {}, None
         while True:
-            translator = cls(function, arguments, symbol, target, types, result)
+            translator = cls(function, arguments, symbol, target, dict(types), result)
             try:
                 return translator.compile()
             except Retry:
+                if (translator.types, translator.result) == (types, result):
+                    raise KernelError(f"types of variables of {function.__qualname__} do not settle") from None
                 types, result = translator.types, translator.result
 
     def __init__(self, function, arguments, symbol, target, types, result):
         self.function, self.arguments, self.symbol, self.target = function, arguments, symbol, target
         self.types, self.result, self.callees = types, result, []
-        self.variables, self.loops = {}, []
+        self.variables, self.loops, self.depth = {}, [], -1  # name -> type, places, how deep it was assigned first
         closure = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self.closure = {name: cell.cell_contents for name, cell in closure}
         self.module = ir.Module(symbol)
@@ -120,9 +124,11 @@ class Translator(Expressions):
         self.first = self.ir.append_basic_block()  # for the variables
         body = self.ir.append_basic_block()
         self.builder, at = ir.IRBuilder(body), 0
+        self.depth = 0
         for name, kind in zip(names, self.arguments, strict=True):
             self.assign(name, Value(kind, tuple(self.ir.args[at : at + len(kind.llvm)])))
             at += len(kind.llvm)
+        self.depth = -1
         self.statements(node.body)
         if not self.builder.block.is_terminated:
             self.leave(None)
@@ -140,18 +146,19 @@ class Translator(Expressions):
 
     def statements(self, nodes):
         """Compile statements until one leaves the block."""
+        self.depth += 1
         for node in nodes:
             if self.builder.block.is_terminated:
-                return
+                break
             try:
                 self.visit(node)
             except KernelError as error:
                 if not getattr(error, "located", False):
-                    line = self.function.__code__.co_firstlineno
-                    place = f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', line)}"
+                    place = f"{self.function.__code__.co_filename}:{node.lineno}"
                     error = KernelError(f"{place}, in {self.function.__qualname__}: {error}")
                     error.located = True
                 raise error from None
+        self.depth -= 1
 
     def visit_Expr(self, node):
         """A call for its effect, or a docstring."""
@@ -199,17 +206,21 @@ class Translator(Expressions):
         """Give a variable a value. It gets the type of all that is assigned to it, or is another one from here on."""
         if value.type == NOTHING:
             raise KernelError(f"{name} would be nothing")
+        if name == "_":  # which nobody reads
+            return
         known = self.variables.get(name)
         kind = known[0] if known else self.types.get(name, value.type)
         common = meet(kind, value.type)
         if common is None:
+            if self.depth or known[2]:
+                raise KernelError(f"{name} would be of type {value.type}, and is of type {kind} elsewhere")
             kind, known = value.type, None
         elif common != kind:
             self.types[name] = common
             raise Retry
         if not known:
             top = ir.IRBuilder(self.first)
-            self.variables[name] = known = kind, [top.alloca(t) for t in kind.llvm]
+            self.variables[name] = known = kind, [top.alloca(t) for t in kind.llvm], self.depth
         for part, place in zip(cast(self.builder, value, kind).parts, known[1], strict=True):
             self.builder.store(part, place)
 
