@@ -179,3 +179,21 @@ def test_bounds_checks_catch_minus_one(tmp_path):
     (tmp_path / "outside.py").write_text(textwrap.dedent(code))
     out = run("import outside", tmp_path, KINETREE_BOUNDS="1")
     assert out[:1] == ["caught"] and "bounds" in out
+
+
+def test_a_file_that_changed_since_its_import_is_not_compiled(tmp_path):
+    """Its code would be kept under the stamp of what was imported."""
+    code = """
+        import pathlib, sys
+        import user, helper
+        path = pathlib.Path(helper.__file__)
+        path.write_text(path.read_text().replace("x + SHIFT", "SHIFT + x"))
+        import kinetree as kt
+        model = kt.load("cartpole")
+        try:
+            user.shifted(model, kt.Data(model))
+        except TypeError as error:
+            print("is not what was imported" in str(error))
+    """
+    write(tmp_path, 1.0)
+    assert run(code, tmp_path) == ["True"]

@@ -139,7 +139,29 @@ def assigns_a_whole_field(m, d):
     d.c = d.a
 
 
+@kernel
+def is_a_pair_or_a_number(m, d):
+    x = 1.0
+    if m.choice == 1:
+        x = (1.0, 2.0)
+    d.c[0] = x
+
+
+@kernel
+def takes_a_part_up_to_a_variable(m, d):
+    pair = (d.a[0], d.a[0])[: m.n]
+    d.c[0] = pair[0]
+
+
+@kernel
+def calls_something_else(m, d):
+    d.c[0] = abs(d.a[0])
+
+
 WRONG = {
+    is_a_pair_or_a_number: ("is of type float elsewhere", COMPILED),
+    takes_a_part_up_to_a_variable: ("slices of tuples end at constants", COMPILED),
+    calls_something_else: ("abs is not known", COMPILED),
     branches_on_a_mask: ("no single truth value", LANES),
     chains_comparisons: ("no single truth value", LANES),
     chooses_between_numbers: ("write zero", LANES),
