@@ -94,7 +94,7 @@ def imports(place: Place) -> dict[str, float]:
 def run(quick: bool) -> Report:
     """Cold processes once, warm ones several times in turn with the peer."""
     from kinetree import models
-    from kinetree.kernel.levels import X86, level
+    from kinetree.kernel.levels import known_levels, level
     from kinetree.kernel.machine import USUAL
     from tests.wheels import build_wheel, install
 
@@ -113,7 +113,7 @@ def run(quick: bool) -> Report:
                 everything.seconds("from kinetree.cli import main; main(['warmup', '--all'])")
             )
             os.environ["KINETREE_CACHE"] = str(folder / "everything")
-        machines, levels = (USUAL[:2], (level(),)) if quick else (USUAL, tuple(X86))
+        machines, levels = (USUAL[:2], (level(),)) if quick else (USUAL, tuple(known_levels()))
         wheel = build_wheel(folder / "wheel", machines, levels)
         install(wheel, folder / "site")
         compileall.compile_dir(folder / "site" / "kinetree", quiet=2)

@@ -16,7 +16,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import LaneData
-from kinetree.kernel import JIT, build, float_machine, stage
+from kinetree.kernel import JIT, float_machine, ready, stage
 from kinetree.occupancy import CHANGING, OWNER, reading
 
 pytestmark = pytest.mark.skipif(not JIT, reason="Python's lock keeps threads apart where nothing is compiled")
@@ -335,17 +335,17 @@ def test_a_fork_waits_for_the_compiler(monkeypatch):
         done.append(True)
         return []
 
-    monkeypatch.setattr(build, "needed", slow)
-    thread = threading.Thread(target=build.make_ready, args=([], float_machine()))
+    monkeypatch.setattr(ready, "load_library", slow)
+    thread = threading.Thread(target=ready.make_ready, args=([], float_machine()))
     thread.start()
     started.wait()
     child = os.fork()
     if child == 0:
-        os._exit(0 if done and build.ONE_AT_A_TIME.acquire(timeout=5.0) else 1)
+        os._exit(0 if done and ready.ONE_AT_A_TIME.acquire(timeout=5.0) else 1)
     _, status = os.waitpid(child, 0)
     thread.join()
     assert status == 0
-    build.make_ready([], float_machine())
+    ready.make_ready([], float_machine())
 
 
 def test_lanes_are_for_one_thread_too():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -13,7 +12,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.kernel import JIT
-from kinetree.kernel.levels import NATIVE, level
+from kinetree.kernel.levels import NATIVE, level, levels
+from kinetree.kernel.machine import USUAL
 from tests.test_docs import ROOT, WITH_CODE, blocks
 from tests.wheels import build_wheel, install
 
@@ -25,10 +25,10 @@ COMPILES = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """A wheel with code for the level of this processor."""
+    """A wheel with code for the usual machines, for every level of this processor."""
     pytest.importorskip("build")
     pytest.importorskip("hatchling")
-    return build_wheel(tmp_path_factory.mktemp("project"), ("float64", "float64 x 8"), (level(),))
+    return build_wheel(tmp_path_factory.mktemp("project"), USUAL, levels())
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,9 @@ def python(wheel, tmp_path_factory):
     site, cache = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("cache")
     install(wheel, site)
 
-    def run(*arguments: str, cwd: Path = site) -> str:
+    def run(*arguments: str, cwd: Path = site, at_level: str = "") -> str:
         names = {"PYTHONPATH": str(site), "KINETREE_CACHE": str(cache), "PYTHONWARNINGS": "error::RuntimeWarning"}
-        env = {**os.environ, **names, "MPLBACKEND": "agg", "KINETREE_QUIET": "0"}
+        env = {**os.environ, **names, "MPLBACKEND": "agg", "KINETREE_QUIET": "0", "KINETREE_LEVEL": at_level}
         done = subprocess.run([sys.executable, "-S", *arguments], cwd=cwd, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "compiling" not in done.stderr and not list(cache.iterdir())
@@ -55,37 +55,31 @@ def test_its_name_says_what_it_is(wheel):
 
 STATES = """
 import hashlib, numpy as np, kinetree as kt
-def states():
-    for name in kt.models.names():
-        model = kt.load(name)
-        data = kt.Data(model)
-        data.qvel[:] = np.random.default_rng(0).normal(size=model.nv)
-        kt.step(model, data, 100)
-        kt.inverse(model, data)
-        yield name, hashlib.sha256(data.get_state().tobytes() + data.qfrc_inverse.tobytes()).hexdigest()
-"""
-
-
-def test_its_numbers_are_those_of_compiled_code(python):
-    scope: dict = {"hashlib": hashlib}
-    exec(STATES, scope)
-    mine = dict(scope["states"]())
-    theirs = dict(line.split() for line in python("-c", STATES + "for pair in states(): print(*pair)").splitlines())
-    assert theirs == mine and set(mine) == set(kt.models.names())
-
-
-LANES = """
-import kinetree as kt
 from kinetree.batch.lanes import LaneData
-model = kt.load("humanoid")
-lanes = LaneData(model, 8)
-lanes.run(kt.pipeline.forward)
-print(float(lanes.arrays["qacc"].sum()))
+def digest(arrays):
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+for name in kt.models.names():
+    model = kt.load(name)
+    data = kt.Data(model)
+    data.qvel[:] = np.random.default_rng(0).normal(size=model.nv)
+    kt.step(model, data, 100)
+    kt.inverse(model, data)
+    print(name, digest([data.get_state(), data.qfrc_inverse]))
+    for width, dtype in ((8, "float64"), (16, "float32")):
+        lanes = LaneData(model, width, dtype)
+        lanes.qpos += 1e-3 * np.arange(width)
+        lanes.run(kt.pipeline.forward)
+        print(name, width, dtype, digest([lanes.qacc, lanes.qfrc_constraint, lanes.sensordata]))
 """
 
 
-def test_lanes_run(python):
-    assert float(python("-c", LANES)) < 0.0
+@pytest.mark.parametrize("at_level", levels())
+def test_its_numbers_are_those_of_compiled_code(at_level, python):
+    """To the last bit, on floats and on lanes."""
+    env = {**os.environ, "KINETREE_LEVEL": at_level, "PYTHONPATH": os.pathsep.join(sys.path)}
+    mine = subprocess.run([sys.executable, "-c", STATES], env=env, capture_output=True, text=True, check=True).stdout
+    assert python("-c", STATES, at_level=at_level).splitlines() == mine.splitlines()
+    assert len(mine.splitlines()) == 3 * len(kt.models.names())
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_CODE if name not in COMPILES])

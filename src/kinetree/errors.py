@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -41,6 +40,8 @@ class SimulationWarning(UserWarning):
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """The end of an error message: names close to an unknown one, or a few of those that exist."""
+    import difflib  # seldom needed
+
     names = [n for n in known if n]
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if close:

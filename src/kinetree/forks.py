@@ -5,11 +5,11 @@ Not only for our lock: those of LLVM, and what they were writing, would be as th
 
 import os
 
-from .kernel import build
+from .kernel import ready
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=build.ONE_AT_A_TIME.acquire,
-        after_in_parent=build.ONE_AT_A_TIME.release,
-        after_in_child=build.ONE_AT_A_TIME.release,
+        before=ready.ONE_AT_A_TIME.acquire,
+        after_in_parent=ready.ONE_AT_A_TIME.release,
+        after_in_child=ready.ONE_AT_A_TIME.release,
     )

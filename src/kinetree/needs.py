@@ -23,6 +23,11 @@ def flag(bit: EnableBit) -> Need:
     return lambda model: bool(model.opt.enableflags & bit)
 
 
+def option(name: str) -> Need:
+    """An option is not zero."""
+    return lambda model: bool(getattr(model.opt, name))
+
+
 def integrator(kind: Integrator) -> Need:
     """It is the model's integrator."""
     return lambda model: model.opt.integrator == kind
@@ -69,6 +74,7 @@ CONVEX = either(*(shapes(kind) for kind in (GeomType.ELLIPSOID, GeomType.CYLINDE
 DISTANCES = sensor(S.GEOMDIST, S.GEOMNORMAL, S.GEOMFROMTO)
 FORCES = sensor(S.ACCELEROMETER, S.FORCE, S.TORQUE, S.FRAMELINACC, S.FRAMEANGACC, S.USER)
 RK4 = integrator(Integrator.RK4)
+MEDIUM = either(option("density"), option("viscosity"))
 
 NEEDS: dict[str, Need] = {
     # collision
@@ -92,11 +98,14 @@ NEEDS: dict[str, Need] = {
     "newton_direction": solver(Solver.NEWTON),
     "solve_cg": solver(Solver.CG),
     "solve_pgs": solver(Solver.PGS),
-    "solve_noslip": lambda model: model.opt.noslip_iterations > 0,
+    "solve_noslip": option("noslip_iterations"),
     # dynamics
     "energy_pos": either(flag(EnableBit.ENERGY), sensor(S.E_POTENTIAL)),
     "energy_vel": either(flag(EnableBit.ENERGY), sensor(S.E_KINETIC)),
-    "fluid": lambda model: bool(model.opt.density or model.opt.viscosity),
+    "tendon_lengths": some("ntendon"),
+    "fluid": MEDIUM,
+    "fluid_slopes": MEDIUM,
+    "symmetric_fluid_slopes": MEDIUM,
     "subtree_vel": sensor(S.SUBTREELINVEL, S.SUBTREEANGMOM, S.USER),
     "rne_post_constraint": FORCES,
     # sensors

@@ -6,9 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from kinetree.cli.cache import cache
 from kinetree.kernel import JIT
 
 pytestmark = pytest.mark.skipif(not JIT, reason="nothing is compiled")
@@ -52,3 +54,17 @@ def test_from_an_empty_cache_to_an_empty_cache(command, tmp_path):
 def test_what_is_asked_for_must_be_named(command):
     assert "name a model, or --all" in command("warmup", status=2)
     assert "no file and no bundled model 'nosuch'" in command("warmup", "nosuch", status=1)
+
+
+def test_a_file_that_cannot_be_removed_is_told(monkeypatch, tmp_path, capsys):
+    def refused(path, missing_ok=False):
+        raise PermissionError(13, "Permission denied")
+
+    tmp_path.chmod(0o700)
+    (tmp_path / f"old_0123.{'0' * 24}.code").write_bytes(b"x")
+    monkeypatch.setenv("KINETREE_CACHE", str(tmp_path))
+    monkeypatch.setattr(Path, "unlink", refused)
+    assert cache(clear=False, old=True) == 1
+    said = capsys.readouterr()
+    assert "1 files" in said.out and "removed" not in said.out
+    assert "cannot remove" in said.err and "Permission denied" in said.err

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from kinetree.kernel import Entry, float_machine, kernel, machine
+from kinetree.kernel import Entry, build, float_machine, kernel, machine
 from kinetree.kernel.build import Code
 from kinetree.kernel.code import describe, reach
 
@@ -119,6 +119,16 @@ def test_marks_cover_callees_machines_and_settings(monkeypatch):
     assert len(marks) == 7 and mark_of(outer, floats) in marks
     monkeypatch.setattr(outer, "unfused", True)
     assert mark_of(outer, floats) not in marks
+    monkeypatch.undo()
+    monkeypatch.setattr(build, "WORDS", build.WORDS[::-1])  # where an entry finds who is inside, and what it answers
+    assert mark_of(outer, floats) not in marks
+
+
+def test_marks_tell_whether_lanes_run_one_by_one(monkeypatch):
+    lanes = machine("float64", 8)
+    together = mark_of(outer, lanes, number=3)
+    monkeypatch.setattr(outer, "scalar_only", True)
+    assert mark_of(outer, lanes, number=3) != together
 
 
 def test_first_use_says_so_once_and_only_then(tmp_path):

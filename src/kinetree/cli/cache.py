@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from ..kernel import build, store
 from ..kernel.registry import ENTRIES
-from .common import output
+from .common import complain, output
 from .warmup import everywhere
 
 
@@ -19,22 +18,28 @@ def current() -> set[Path]:
 
 
 def cache(clear: bool, old: bool) -> int:
-    """Print folder and sizes; remove files first, if so asked."""
+    """Print folder and sizes; remove files first, if so asked. Status 1 if there is no folder, or a file cannot be removed."""
     folder, files, now = store.cache_folder(), store.files(), current()
     if folder is None:
         output.print("no folder can be used: machine code is kept in memory only", highlight=False)
         return 1
-    doomed = [path for path in files if clear or (old and path not in now)]
-    for path in doomed:
-        with contextlib.suppress(FileNotFoundError):  # removed by another process
-            path.unlink()
-    kept = {path: size for path, size in files.items() if path not in doomed}
+    removed, problem = [], None
+    for path in files:
+        if clear or (old and path not in now):
+            try:
+                path.unlink(missing_ok=True)  # it may be that another process has done it
+                removed.append(path)
+            except OSError as error:  # a read-only folder
+                problem = f"cannot remove {path}: {error.strerror}"
+    kept = {path: size for path, size in files.items() if path not in removed}
     used = [size for path, size in kept.items() if path in now]
-    if doomed:
-        output.print(f"removed {len(doomed)} files, {_megabytes(files[path] for path in doomed)}", highlight=False)
+    if removed:
+        output.print(f"removed {len(removed)} files, {_megabytes(files[path] for path in removed)}", highlight=False)
     output.print(f"{folder}: {len(kept)} files, {_megabytes(kept.values())}", highlight=False, soft_wrap=True)
     output.print(f"of these sources and this processor: {len(used)} files, {_megabytes(used)}", highlight=False)
-    return 0
+    if problem:
+        complain(problem)
+    return 1 if problem else 0
 
 
 def _megabytes(sizes: Iterable[int]) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from .. import driver
-from ..kernel import JIT, build, float_machine
+from ..kernel import JIT, build, float_machine, ready
 from ..kernel.machine import USUAL, Machine, machine_named
 from ..kernel.registry import ENTRIES
 from ..model import Model
@@ -24,7 +24,7 @@ def prepare(model: Model) -> None:
     if JIT:
         always = [entry for entry in ENTRIES.values() if entry.name.startswith("kinetree.kernel.")]
         steps = [driver.ENTRIES[kernel] for kernel in (run_steps, run_forward)]
-        build.make_ready([*always, *steps], float_machine(), model)
+        ready.make_ready([*always, *steps], float_machine(), model)
 
 
 def warmup(arguments: Sequence[str], everything: bool) -> int:
@@ -34,7 +34,7 @@ def warmup(arguments: Sequence[str], everything: bool) -> int:
         prepare(load_model(argument)[1])
     if everything:
         for kind in everywhere():
-            build.make_ready([entry for entry in ENTRIES.values() if entry.runs_on(kind)], kind)
+            ready.make_ready([entry for entry in ENTRIES.values() if entry.runs_on(kind)], kind)
     count, seconds = len(build.COMPILED) - before, time.monotonic() - began
     output.print(f"compiled {count} parts in {seconds:.1f} s" if count else "nothing to compile", highlight=False)
     return 0

@@ -14,7 +14,7 @@ from .layer import Along, Field
 from .tolerances import ROUNDING
 
 SMALLEST = 1e-300
-CONTACT = int(mujoco.mjtSensor.mjSENS_CONTACT)
+CONTACT, TORQUE = int(mujoco.mjtSensor.mjSENS_CONTACT), int(mujoco.mjtSensor.mjSENS_TORQUE)
 SENSOR_TYPES = 1000  # more than there are
 TOLD = (1, 3, 3, 1, 3, 3, 3, 3, 3)
 """How many numbers each thing that a contact sensor tells has, in the order of `types.ConDataField`."""
@@ -66,6 +66,10 @@ def scale_of(
     floor = np.zeros(theirs.shape)
     for columns, unit in _parts(field, theirs):
         floor[..., columns] = sizes[unit] * ROUNDING / tolerance
+    if field.along is Along.READINGS:  # a torque about a site is that about another point, and a force with its lever
+        torques = reading_kinds(model) == TORQUE
+        lever = float(np.abs(data.cfrc_int).max(initial=0.0)) * max(1.0, sizes["length"])
+        floor[..., torques] = np.maximum(floor[..., torques], lever * ROUNDING / tolerance)
     return np.maximum(np.maximum(own, floor), SMALLEST)
 
 

@@ -113,9 +113,9 @@ def spatial_tendon(m, d, t):
     d.ten_length[t] = length
 
 
-@stage
-def tendon(m, d):
-    """Lengths and Jacobians of tendons. MuJoCo's mj_tendon, whose list of points is made by `tendon_path`."""
+@stage(rare=True, part_of="tendon")
+def tendon_lengths(m, d):
+    """Lengths and Jacobians of tendons; apart, as most models have none. MuJoCo's mj_tendon."""
     for t in range(m.ntendon):
         if tendon_sleeps(m, d, t):
             continue
@@ -123,6 +123,13 @@ def tendon(m, d):
             fixed_tendon(m, d, t)
         else:
             spatial_tendon(m, d, t)
+
+
+@stage
+def tendon(m, d):
+    """Lengths and Jacobians of tendons. MuJoCo's mj_tendon, whose list of points is made by `tendon_path`."""
+    if m.ntendon > 0:
+        tendon_lengths(m, d)
 
 
 @kernel

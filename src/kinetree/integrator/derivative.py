@@ -12,7 +12,7 @@ from ..kernel.ops import maximum, needs
 from ..math.sparse_lu import add_outer_product, diagonal
 from ..types import DisableBit, Integrator
 from .derivative_actuator import add_actuator_derivative
-from .derivative_fluid import add_fluid_derivative
+from .derivative_fluid import add_fluid_derivative, fluid_slopes, symmetric_fluid_slopes
 from .derivative_rne import add_bias_derivative, composite_rates
 
 IMPLICITFAST = int(Integrator.IMPLICITFAST)
@@ -39,8 +39,12 @@ def add_passive_derivative(m, d, matrix, symmetric):
     if disabled & NO_SPRING != 0 and disabled & NO_DAMPER != 0:
         return
     if needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0)):
+        if symmetric:
+            symmetric_fluid_slopes(m, d)
+        else:
+            fluid_slopes(m, d)
         for run in range(d.nawake_run[0]):
-            add_fluid_derivative(m, d, matrix, run, symmetric)
+            add_fluid_derivative(m, d, matrix, run)
     if disabled & NO_DAMPER == 0:
         add_damper_derivative(m, d, matrix)
 

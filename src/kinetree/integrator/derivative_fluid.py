@@ -9,7 +9,7 @@ Reads: cvel, xpos, xipos, ximat, geom_xpos, geom_xmat, cdof; opt_density, opt_vi
 
 from ..dynamics.fluid import any_ellipsoid, box_edge, local_velocity, semiaxes, sort3, swept_moment
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
-from ..kernel import kernel
+from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.sparse_lu import diagonal, lower, upper
@@ -298,6 +298,25 @@ def composite_slopes(m, d, first, end, symmetric):
 
 
 @kernel
+def set_slopes(m, d, symmetric):
+    """Slopes of all subtrees that are awake."""
+    for run in range(d.nawake_run[0]):
+        composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END], symmetric)
+
+
+@stage(rare=True, part_of="implicit")
+def fluid_slopes(m, d):
+    """Slopes for the model's integrator; apart, as most models are in no medium. Part of MuJoCo's mjd_passive_vel."""
+    set_slopes(m, d, False)
+
+
+@stage(rare=True, part_of="damping")
+def symmetric_fluid_slopes(m, d):
+    """Their symmetric parts, which stable PD takes whatever the integrator. Part of MuJoCo's mjd_passive_vel."""
+    set_slopes(m, d, True)
+
+
+@kernel
 def force_of(slope, v):
     """Slope times motion."""
     w, u = angular(v), linear(v)
@@ -317,9 +336,8 @@ def felt_through(slope, v):
 
 
 @kernel
-def add_fluid_derivative(m, d, matrix, run, symmetric):
-    """Add d qfrc_fluid / d qvel for a run of bodies."""
-    composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END], symmetric)
+def add_fluid_derivative(m, d, matrix, run):
+    """Add d qfrc_fluid / d qvel for a run of bodies whose slopes are known."""
     for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
         b = m.dof_bodyid[i]
         axis, slope = get6(d.cdof, i), get_slope(d.fluid_slope, b)

@@ -1,28 +1,25 @@
-"""Makes entries ready: their machine code comes from the package's libraries, else from the store, else from the compiler.
+"""Builds machine code: which entries a model needs, what determines their code, and where it comes from.
 
-What must be compiled is compiled once: in a pool of processes, as LLVM takes seconds for a stage, and kept in the store.
+It is compiled once, in a pool of processes, as LLVM takes seconds for a stage, and kept in the store. Not imported where the
+package's libraries have everything (`ready.py`).
 """
 
 import functools
 import importlib.util
-import threading
 
 from ..needs import NEEDS
 from ..occupancy import BUSY, CALLED, ERROR, INSIDE, MAIN, OWNER, SINCE
-from . import prebuilt, store
+from . import store
 from .code import reach, stamp
 from .guard import enter, leave
 from .levels import code_name, level
 from .loader import load_object
 from .machine import words_of
 from .pool import compile_in_pool
-from .registry import ENTRIES
 from .runs import note_run
-from .undisturbed import undisturbed
 
 WORDS = (OWNER, INSIDE, SINCE, CALLED, ERROR, MAIN, BUSY)  # numbers that are in the code
 COMPILED = []  # symbols that this process found neither in a library nor in the store
-ONE_AT_A_TIME = threading.RLock()  # two threads may ask for one entry
 
 
 class Code:
@@ -79,16 +76,6 @@ def needed(entries, machine, model=None):
     return found[::-1]
 
 
-@functools.cache
-def load_library(machine):
-    """Take all stages from the library of a machine, rare ones too: that takes half a millisecond."""
-    for entry in ENTRIES.values():
-        if entry.number is not None and not entry.is_ready(machine):
-            run = prebuilt.find(entry, machine)
-            if run is not None:
-                entry.install(machine, run)
-
-
 def objects(codes, *levels):
     """Yield codes with their object files, one for each level of processors: from the store, else compiled, and kept there."""
     absent = []
@@ -105,28 +92,14 @@ def objects(codes, *levels):
         yield code, contents
 
 
-def make_ready(entries, machine, model=None):
-    """Load the code of entries and of the stages that they call, for a model those that it needs."""
-    undisturbed(lambda: _make_ready(entries, machine, model))
-
-
-def _make_ready(entries, machine, model):
-    with ONE_AT_A_TIME:
-        load_library(machine)
-        absent = []
-        for each in needed(entries, machine, model):
-            if each.is_ready(machine):
-                continue
-            run = prebuilt.find(each, machine)
-            if run is not None:
-                each.install(machine, run)
-            else:
-                absent.append(Code(each, machine))
-        if absent and importlib.util.find_spec("llvmlite") is None:
-            raise ModuleNotFoundError(
-                f"kinetree has no machine code of {absent[0].entry.kernel.__name__} for {machine.name} on this processor: "
-                "pip install 'kinetree[jit]' brings what compiles it",
-                name="llvmlite",
-            )
-        for code, (content,) in objects(absent, level()):
-            code.load(content)
+def build(entries, machine):
+    """Load the code of entries that no library has."""
+    codes = [Code(entry, machine) for entry in entries]
+    if codes and importlib.util.find_spec("llvmlite") is None:
+        raise ModuleNotFoundError(
+            f"kinetree has no machine code of {codes[0].entry.kernel.__name__} for {machine.name} on this processor: "
+            "pip install 'kinetree[jit]' brings what compiles it",
+            name="llvmlite",
+        )
+    for code, (content,) in objects(codes, level()):
+        code.load(content)

@@ -6,7 +6,7 @@ first asked for, and with it the stages that it calls, but for rare ones: see `s
 
 import functools
 
-from . import build
+from . import ready
 from .loader import c_address
 from .registry import ENTRIES
 
@@ -32,7 +32,7 @@ class Entry:
     def on(self, machine, model=None):
         """`run(model address, data address, ...)` for a machine; compiled if it must be, with what the model needs."""
         if machine not in self._runs or (model is not None and (self, machine) not in model._compiled):
-            build.make_ready([self], machine, model)
+            ready.make_ready([self], machine, model)
             if model is not None:
                 model._compiled.add((self, machine))
         return self._runs[machine]

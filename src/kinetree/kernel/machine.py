@@ -4,7 +4,6 @@
 """
 
 import functools
-import hashlib
 
 import numpy as np
 
@@ -43,6 +42,8 @@ class Machine:
     @functools.cached_property
     def digest(self):
         """Tells machines apart whose code differs: by the words of their layouts and by what a real is."""
+        import hashlib  # not needed where nothing is compiled
+
         text = repr((words_of(self.model), words_of(self.data), self.real, self.step))
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -6,8 +6,6 @@ are those that the index tells; else entries are compiled, and a warning says wh
 
 import ctypes
 import functools
-import hashlib
-import json
 import pathlib
 import time
 import warnings
@@ -32,27 +30,24 @@ def file_name_of(machine, level):
     return f"{machine.replace(' ', '')}-{level}"
 
 
-@functools.cache
-def sources_digest():
-    """Digest of every source file of the package."""
-    h = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        h.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        h.update(path.read_bytes())
-    return h.hexdigest()
-
-
 def library_digest(content, entries):
     """Digest of a library and of which entry each of its symbols is."""
+    import hashlib  # not needed by `import kinetree`
+    import json
+
     return hashlib.sha256(content + json.dumps(entries, sort_keys=True).encode()).hexdigest()
 
 
 def _opened(path):
     """The library at a path and its index, or the reason why it cannot be used."""
+    import json
+
+    from .sources import sources, sources_digest
+
     try:
         index = json.loads(path.with_name(path.name + ".json").read_text())
         content = path.with_name(path.name + ".so").read_bytes()
-        entries, digest, sources = index["entries"], index["sha256"], index["sources"]
+        entries, digest, made_from = index["entries"], index["sha256"], index["sources"]
         whose = file_name_of(index["machine"], index["level"])
         if not all(isinstance(x, str) for pair in entries.items() for x in pair):
             return "its index is damaged"
@@ -62,9 +57,9 @@ def _opened(path):
         return "it is damaged"
     if whose != path.name:
         return "it is one of another machine or level"
-    if any(source.stat().st_mtime > IMPORTED for source in PACKAGE.rglob("*.py")):
+    if any(source.stat().st_mtime > IMPORTED for source in sources(PACKAGE)):
         return "the sources have changed since they were imported"
-    if sources != sources_digest():
+    if made_from != sources_digest(PACKAGE):
         return "it was built from other sources"
     try:
         return ctypes.CDLL(str(path.with_name(path.name + ".so"))), entries

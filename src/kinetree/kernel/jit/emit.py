@@ -14,7 +14,7 @@ from llvmlite import ir
 from ...occupancy import BUSY
 from ..decorator import BOUNDS, made_of
 from ..guard import TAKEN, enter, leave
-from ..levels import NATIVE
+from ..levels import NATIVE, known_levels
 from ..machine import lane_view
 from ..runs import note_run
 from .expressions import function_type
@@ -135,7 +135,7 @@ def target_machine(level):
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    cpu = llvm.get_host_cpu_name() if level == NATIVE else level
+    cpu = llvm.get_host_cpu_name() if level == NATIVE else known_levels()[level].processor
     features = llvm.get_host_cpu_features().flatten() if level == NATIVE else ""
     return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
 

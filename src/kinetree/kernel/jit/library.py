@@ -12,10 +12,11 @@ import sys
 import tempfile
 
 from ..build import Code, objects
-from ..levels import X86
+from ..levels import known_levels
 from ..machine import USUAL, machine_named
-from ..prebuilt import file_name, library_digest, sources_digest
+from ..prebuilt import PACKAGE, file_name, library_digest
 from ..registry import ENTRIES
+from ..sources import sources_digest
 
 OPTIONS = "-shared --gc-sections --strip-all -z now -z relro -z noexecstack -Bsymbolic --allow-shlib-undefined".split()
 
@@ -30,7 +31,7 @@ def linker():
     raise RuntimeError("no linker: pip install ziglang brings one")
 
 
-def build(folder, machine_name, levels=tuple(X86), entries=None):
+def build(folder, machine_name, levels, entries=None):
     """The libraries of a machine and their indices, of all entries or some; returns how many bytes they have."""
     machine, size = machine_named(machine_name), 0
     chosen = ENTRIES.values() if entries is None else entries
@@ -47,7 +48,7 @@ def build(folder, machine_name, levels=tuple(X86), entries=None):
             content = library.read_bytes()
             entries = {c.entry.name: c.symbol for c in codes}
             index = {
-                "machine": machine.name, "level": level, "sources": sources_digest(),
+                "machine": machine.name, "level": level, "sources": sources_digest(PACKAGE),
                 "sha256": library_digest(content, entries), "entries": entries,
             }  # fmt: skip
             library.with_name(file_name(machine, level) + ".json").write_text(json.dumps(index, indent=0))
@@ -57,9 +58,11 @@ def build(folder, machine_name, levels=tuple(X86), entries=None):
 
 def main(folder, *machines):
     """Build all, or some."""
+    if not known_levels():
+        raise RuntimeError("no level of processors is listed for this kind of machine: see kinetree/kernel/levels.py")
     pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     for name in machines or USUAL:
-        print(f"{name}: {build(folder, name) / 1e6:.2f} MB", flush=True)
+        print(f"{name}: {build(folder, name, tuple(known_levels())) / 1e6:.2f} MB", flush=True)
 
 
 if __name__ == "__main__":
