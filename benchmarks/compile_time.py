@@ -1,9 +1,10 @@
 """How long compiling takes the first time, and how soon a process is ready: from a checkout and from a wheel.
 
-Every measurement is a process of its own. Cold: an empty cache. Warm: the cache that the cold process left. Wheel: machine code
-from a library, no compiler, an empty cache. The first step is that of the bundled humanoid; a first block is `forward`
-on 8 worlds. As a peer, the same with MuJoCo alone: start of the process, load, first mj_step. Times are those of the whole
-process, interpreter included, but for imports. `details` holds the time of each import by package, from `python -X importtime`.
+Every measurement is a process of its own, with what kinetree requires and nothing else. Cold: an empty cache. Warm: the cache
+that the cold process left. Wheel: machine code from a library, no compiler, an empty cache. The first step is that of the
+bundled humanoid; a first block is `forward` on 8 worlds. As a peer, the same with MuJoCo alone: start of the process, load,
+first mj_step. Times are counted from the start of the process, interpreter included. `details` holds the time of each import
+by package, from `python -X importtime`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from pathlib import Path
 from common import Report, Target, main
 
 ROOT = Path(__file__).parents[1]
+PYTHON = os.environ.get(
+    "BENCH_PYTHON", sys.executable
+)  # another of the same version; builds differ by a third in speed
 sys.path.insert(0, str(ROOT))
 
+NEEDED = "numpy", "mujoco-core", "typer", "rich", "matplotlib", "llvmlite"  # what `make demo` installs
 IMPORT = "import kinetree"
 STEP = "import kinetree as kt; model = kt.load('humanoid'); data = kt.Data(model); kt.step(model, data)"
 BLOCK = """
@@ -52,36 +57,40 @@ print(sorted(best)[10])
 
 
 class Place:
-    """Where processes run: a checkout, or a folder with an installed wheel."""
+    """Where processes run: with some folders of packages, and nothing else."""
 
-    def __init__(self, cache: str, site: Path | None = None, **environment: str):
+    def __init__(self, cache: str, *folders: Path, **environment: str):
         bare = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "KINETREE_LEVEL")}
         self.environment = {**bare, "KINETREE_QUIET": "1", **environment}
         if cache:  # else that of the user
             self.environment["KINETREE_CACHE"] = cache
-        self.options = []
-        if site is not None:
-            self.environment["PYTHONPATH"], self.options = str(site), ["-S"]
+        self.environment["PYTHONPATH"] = os.pathsep.join(map(str, folders))
 
     def said(self, code: str, *arguments: str) -> str:
         """What a process prints."""
-        command = [sys.executable, *self.options, "-c", code, *arguments]
+        command = [PYTHON, "-S", "-c", code, *arguments]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr)
         return done.stdout
 
     def seconds(self, code: str, *arguments: str) -> float:
-        """How long a process takes."""
+        """How long a process takes from its start until it has done it; what it then takes to end does not count."""
         before = time.perf_counter()
-        self.said(code, *arguments)
-        return time.perf_counter() - before
+        command = [PYTHON, "-S", "-c", f"{code}\nprint(flush=True)", *arguments]
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            after = time.perf_counter()
+            _, errors = process.communicate()
+        if process.returncode:
+            raise RuntimeError(errors.decode())
+        return after - before
 
 
 def imports(place: Place) -> dict[str, float]:
     """Milliseconds of `import kinetree` spent in the modules of each package, without what these import in turn."""
     done = subprocess.run(
-        [sys.executable, *place.options, "-X", "importtime", "-c", IMPORT],
+        [PYTHON, "-S", "-X", "importtime", "-c", IMPORT],
         env=place.environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     out: collections.Counter[str] = collections.Counter()
@@ -96,7 +105,7 @@ def run(quick: bool) -> Report:
     from kinetree import models
     from kinetree.kernel.levels import known_levels, level
     from kinetree.kernel.machine import USUAL
-    from tests.wheels import build_wheel, install
+    from tests.wheels import build_wheel, install, link
 
     report = Report("Compile and start", unit="s")
     path = str(models.path("humanoid"))
@@ -105,12 +114,15 @@ def run(quick: bool) -> Report:
         folder = Path(place)
         (folder / "wheel").mkdir()
         compileall.compile_dir(ROOT / "src", quiet=2)
-        checkout = Place(str(folder / "cache") if not quick else "")
+        (folder / "needed").mkdir()
+        link(folder / "needed", *NEEDED)
+        sources = ROOT / "src", folder / "needed"
+        checkout = Place(str(folder / "cache") if not quick else "", *sources)
         if not quick:
             times["checkout, empty cache: first step"].append(checkout.seconds(STEP))
-            everything = Place(str(folder / "everything"))
+            everything = Place(str(folder / "everything"), *sources)
             times["checkout, empty cache: everything on three machines"].append(
-                everything.seconds("from kinetree.cli import main; main(['warmup', '--all'])")
+                everything.seconds("from kinetree.cli.warmup import warmup; warmup([], True)")
             )
             os.environ["KINETREE_CACHE"] = str(folder / "everything")
         machines, levels = (USUAL[:2], (level(),)) if quick else (USUAL, tuple(known_levels()))
@@ -118,7 +130,7 @@ def run(quick: bool) -> Report:
         install(wheel, folder / "site")
         compileall.compile_dir(folder / "site" / "kinetree", quiet=2)
         installed = Place(str(folder / "empty"), folder / "site")
-        native = Place(str(folder / "native"), KINETREE_LEVEL="native") if not quick else checkout
+        native = Place(str(folder / "native"), *sources, KINETREE_LEVEL="native") if not quick else checkout
         native.said(STEP)
         speeds: dict[str, list[float]] = {"native": [], "prebuilt": []}
         for _ in range(2 if quick else 9):

@@ -35,7 +35,7 @@ def wheel(tmp_path_factory):
 def python(wheel, tmp_path_factory):
     """Run code where the wheel is installed and no compiler is; the cache must stay empty."""
     site, cache = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("cache")
-    install(wheel, site)
+    install(wheel, site, "casadi")  # of which some pages tell
 
     def run(*arguments: str, cwd: Path = site, at_level: str = "") -> str:
         names = {"PYTHONPATH": str(site), "KINETREE_CACHE": str(cache), "PYTHONWARNINGS": "error::RuntimeWarning"}

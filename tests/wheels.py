@@ -1,19 +1,19 @@
-"""Make a wheel with machine code, and a folder in which it is installed beside all other packages but those that compile."""
+"""Make a wheel with machine code, and a folder in which it is installed with what it requires, and nothing else."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("src", "pyproject.toml", "README.md", "LICENSE", "hatch_build.py")
-ABSENT = re.compile(r"llvmlite|numba|scipy|kinetree|__editable__|_*pycache|distutils-precedence|.*\.pth$")
 
 
 def build_wheel(folder: Path, machines: Iterable[str], levels: Iterable[str]) -> Path:
@@ -42,9 +42,28 @@ def build_wheel(folder: Path, machines: Iterable[str], levels: Iterable[str]) ->
     return made
 
 
-def install(wheel: Path, site: Path) -> None:
-    """Unpack a wheel into a folder, to be used as PYTHONPATH of `python -S`."""
+def needed_with(*names: str) -> list[metadata.Distribution]:
+    """Installed distributions and all that they require, without extras."""
+    found: dict[str, metadata.Distribution] = {}
+    todo = [Requirement(name) for name in names]
+    while todo:
+        requirement = todo.pop()
+        if requirement.name not in found and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            found[requirement.name] = metadata.distribution(requirement.name)
+            todo += [Requirement(text) for text in found[requirement.name].requires or ()]
+    return list(found.values())
+
+
+def install(wheel: Path, site: Path, *more: str) -> None:
+    """Unpack a wheel into a folder, to be used as PYTHONPATH of `python -S`, with links to what it requires, and to more."""
     zipfile.ZipFile(wheel).extractall(site)
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if not ABSENT.match(path.name) and not (site / path.name).exists():
-            (site / path.name).symlink_to(path)
+    (own,) = metadata.distributions(path=[str(site)])
+    link(site, *(own.requires or ()), *more)
+
+
+def link(site: Path, *names: str) -> None:
+    """Links to distributions of this environment and to all that they require."""
+    for distribution in needed_with(*names):
+        for top in {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            if not (site / top).exists():
+                (site / top).symlink_to(distribution.locate_file(top))

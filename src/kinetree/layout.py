@@ -6,7 +6,7 @@ compiled code is the same for every model.
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -35,8 +35,14 @@ class Layout:
         for key, field in self.fields.items():
             self.word[key] = self.size
             self.size += 1 + self.ndim(field)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Tells whether saved contents still fit."""
+        import hashlib  # a part of the time of an import, and seldom needed
+
         text = repr([(key, f.dims, f.dtype) for key, f in self.fields.items()] + [*self.constants.items()])
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]  # tells whether saved contents still fit
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @staticmethod
     def ndim(field: Field) -> int:

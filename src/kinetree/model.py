@@ -7,7 +7,6 @@ edited in place (then call `kt.set_const`); ids, addresses and types are read-on
 from __future__ import annotations
 
 import copy
-import hashlib
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -189,6 +188,8 @@ class Model(NamedAccess, FieldHolder):
     def _kin(self) -> bytes:
         """Digest of the contents that it was made with: what a model leaves in a Data, models of equal contents may use."""
         if self._digest is None:
+            import hashlib  # a part of the time of an import
+
             h = hashlib.blake2b(repr([self._constant(name) for name in (*self.sizes, *_SCALARS, *COUNTS)]).encode())
             for array in self._arrays.values():
                 h.update(array)

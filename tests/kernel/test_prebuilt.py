@@ -95,9 +95,8 @@ def test_what_does_not_belong_is_refused(opened, damage):
 
 USE = """
     import sys, numpy as np, kinetree as kt
-    from pathlib import Path
     from kinetree.kernel import build, prebuilt
-    prebuilt.FOLDER = Path(sys.argv[1])
+    prebuilt.FOLDER = sys.argv[1]
     model = kt.load("arm")
     data = kt.Data(model)
     data.qpos[:] = np.linspace(0.1, 0.9, model.nq)

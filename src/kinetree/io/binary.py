@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from typing import Any
 
 import mujoco
 import numpy as np
-from mujoco.introspect import structs
 
-FIELDS = structs.STRUCTS["mjModel"].fields
 HEADER = 5 * 4  # bytes: five integers that tell the format
 ITEM_SIZES = {"int": 4, "float": 4, "mjtNum": 8, "mjtSize": 8, "mjtByte": 1, "mjtBool": 1, "char": 1}
 LARGEST = 2**30  # more entries than any array of a model has
 
 
+@cache
+def fields() -> Any:
+    """Declarations of MuJoCo's model."""
+    from mujoco.introspect import structs  # takes as long as to load a small model
+
+    return structs.STRUCTS["mjModel"].fields
+
+
 def wild_address(contents: bytes) -> str:
     """The first address or count that no model can have, as a message; "" if all are sane or the file is not whole."""
-    names = [field.name for field in FIELDS if str(field.type) == "mjtSize"]
+    names = [field.name for field in fields() if str(field.type) == "mjtSize"]
     if len(contents) < HEADER + 8 * len(names):
         return ""
     sizes = dict(zip(names, np.frombuffer(contents, np.int64, len(names), HEADER).tolist(), strict=True))
@@ -39,13 +46,13 @@ def wild_address(contents: bytes) -> str:
 @cache
 def bytes_before_arrays() -> int:
     empty = mujoco.MjModel.from_xml_string("<mujoco/>")
-    sizes = {field.name: getattr(empty, field.name) for field in FIELDS if str(field.type) == "mjtSize"}
+    sizes = {field.name: getattr(empty, field.name) for field in fields() if str(field.type) == "mjtSize"}
     return mujoco.mj_sizeModel(empty) - _bytes_of(arrays_of(sizes))
 
 
 def arrays_of(sizes: dict[str, int]) -> list[tuple[str, str, int]]:
     """Name, C type and length of every array, in the order of the file."""
-    return [(f.name, str(f.type).split()[0], _length(f.array_extent, sizes)) for f in FIELDS if f.array_extent]
+    return [(f.name, str(f.type).split()[0], _length(f.array_extent, sizes)) for f in fields() if f.array_extent]
 
 
 def _bytes_of(arrays: list[tuple[str, str, int]]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model import Model
-from .binary import FIELDS, HEADER, ITEM_SIZES, arrays_of, bytes_before_arrays
+from .binary import HEADER, ITEM_SIZES, arrays_of, bytes_before_arrays, fields
 from .load import load
 
 ALIGNMENT = 64  # bytes: MuJoCo starts each array of a model at a multiple
@@ -72,7 +72,7 @@ def _exchange(mj: mujoco.MjModel, new: dict[str, np.ndarray]) -> bytes:
     """The binary form of a model with other contents in some arrays, also of another length."""
     contents = np.zeros(mujoco.mj_sizeModel(mj), np.uint8)
     mujoco.mj_saveModel(mj, None, contents)
-    names = [field.name for field in FIELDS if str(field.type) == "mjtSize"]
+    names = [field.name for field in fields() if str(field.type) == "mjtSize"]
     sizes = {name: int(getattr(mj, name)) for name in names}
     if _buffer_size(sizes) != sizes["nbuffer"]:
         raise ModelError("MuJoCo's binary form is not the one that kinetree knows")

@@ -6,7 +6,7 @@ are those that the index tells; else entries are compiled, and a warning says wh
 
 import ctypes
 import functools
-import pathlib
+import os
 import time
 import warnings
 
@@ -16,8 +16,8 @@ from .loader import callable_at
 from .registry import ENTRIES
 
 IMPORTED = time.time()
-PACKAGE = pathlib.Path(__file__).parents[1]
-FOLDER = PACKAGE / "prebuilt"
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDER = os.path.join(PACKAGE, "prebuilt")
 
 
 def file_name(machine, level):
@@ -45,8 +45,10 @@ def _opened(path):
     from .sources import sources, sources_digest
 
     try:
-        index = json.loads(path.with_name(path.name + ".json").read_text())
-        content = path.with_name(path.name + ".so").read_bytes()
+        with open(f"{path}.json", encoding="utf-8") as file:
+            index = json.load(file)
+        with open(f"{path}.so", "rb") as library_file:
+            content = library_file.read()
         entries, digest, made_from = index["entries"], index["sha256"], index["sources"]
         whose = file_name_of(index["machine"], index["level"])
         if not all(isinstance(x, str) for pair in entries.items() for x in pair):
@@ -55,14 +57,14 @@ def _opened(path):
         return f"it cannot be read ({type(error).__name__})"
     if library_digest(content, entries) != digest:
         return "it is damaged"
-    if whose != path.name:
+    if whose != os.path.basename(path):
         return "it is one of another machine or level"
     if any(source.stat().st_mtime > IMPORTED for source in sources(PACKAGE)):
         return "the sources have changed since they were imported"
     if made_from != sources_digest(PACKAGE):
         return "it was built from other sources"
     try:
-        return ctypes.CDLL(str(path.with_name(path.name + ".so"))), entries
+        return ctypes.CDLL(f"{path}.so"), entries
     except OSError as error:
         return str(error)
 
@@ -71,12 +73,14 @@ def _opened(path):
 def library(machine):
     """The library of a machine for the best level that this processor has, and its entries; None if there is none to use."""
     for level in () if BOUNDS else levels():
-        path = FOLDER / file_name(machine, level)
-        if path.with_name(path.name + ".json").exists():
+        path = os.path.join(FOLDER, file_name(machine, level))
+        if os.path.exists(f"{path}.json"):
             found = _opened(path)
             if not isinstance(found, str):
                 return found
-            text = f"kinetree does not use its machine code {path.name}: {found}; what is needed is compiled"
+            text = (
+                f"kinetree does not use its machine code {os.path.basename(path)}: {found}; what is needed is compiled"
+            )
             warnings.warn(text, RuntimeWarning, stacklevel=2)
     return None
 

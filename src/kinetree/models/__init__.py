@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from typing import TYPE_CHECKING
 
 from ..errors import nearest
 
-_FOLDER = Path(__file__).parent
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FOLDER = os.path.dirname(__file__)
 
 
 def names() -> list[str]:
     """Names of the bundled models, sorted."""
-    return sorted(file.stem for file in _FOLDER.glob("*.xml"))
+    return sorted(name.removesuffix(".xml") for name in os.listdir(_FOLDER) if name.endswith(".xml"))
 
 
 def path(name: str) -> Path:
@@ -19,4 +23,6 @@ def path(name: str) -> Path:
     known = names()
     if name not in known:
         raise ValueError(f"no bundled model {name!r}; {nearest(name, known)}")
-    return _FOLDER / f"{name}.xml"
+    from pathlib import Path  # a part of the time of an import
+
+    return Path(_FOLDER, f"{name}.xml")
