@@ -27,6 +27,9 @@ class PrebuiltCode(BuildHookInterface):
         files = [path for path in Path(self.root, PREBUILT).glob("*") if path.suffix in (".so", ".json")]
         if not files or version != "standard":
             return
+        for path in files:
+            if not all(path.with_suffix(suffix) in files for suffix in (".so", ".json")):
+                raise RuntimeError(f"{path} is alone: run `make wheel`, or remove its folder")
         digest = digest_of(Path(self.root, "src", "kinetree"))
         for path in files:
             if path.suffix == ".json" and json.loads(path.read_text())["sources"] != digest:

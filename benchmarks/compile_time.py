@@ -24,7 +24,7 @@ from common import Report, Target, main
 ROOT = Path(__file__).parents[1]
 PYTHON = os.environ.get(
     "BENCH_PYTHON", sys.executable
-)  # another of the same version; builds differ by a third in speed
+)  # or another of the same version, as builds differ in speed
 sys.path.insert(0, str(ROOT))
 
 NEEDED = "numpy", "mujoco-core", "typer", "rich", "matplotlib", "llvmlite"  # what `make demo` installs

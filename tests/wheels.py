@@ -64,6 +64,8 @@ def install(wheel: Path, site: Path, *more: str) -> None:
 def link(site: Path, *names: str) -> None:
     """Links to distributions of this environment and to all that they require."""
     for distribution in needed_with(*names):
-        for top in {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}:
-            if not (site / top).exists():
-                (site / top).symlink_to(distribution.locate_file(top))
+        for file in distribution.files or ():  # one by one: distributions share folders
+            source, target = Path(str(distribution.locate_file(file))), site / file
+            if ".." not in file.parts and source.exists() and not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(source)

@@ -34,6 +34,10 @@ class BusyError(RuntimeError):
     """A Data that is in use: by another thread, or by the step in which a handler of a signal runs."""
 
 
+class SettingError(ValueError):
+    """An environment variable with a value that it cannot have."""
+
+
 class SimulationWarning(UserWarning):
     """A simulation went on although something went wrong numerically or is done otherwise than asked; the message says what."""
 

@@ -87,6 +87,8 @@ NEEDS: dict[str, Need] = {
     "nearest_points": DISTANCES,
     # sleep
     "update_sleep": SLEEPS,
+    "lie_down": SLEEPS,
+    "settled": SLEEPS,
     "wake": SLEEPS,
     "wake_by_tendons": SLEEPS,
     "wake_by_contacts": SLEEPS,
@@ -104,7 +106,7 @@ NEEDS: dict[str, Need] = {
     "energy_vel": either(flag(EnableBit.ENERGY), sensor(S.E_KINETIC)),
     "tendon_lengths": some("ntendon"),
     "fluid": MEDIUM,
-    "fluid_slopes": MEDIUM,
+    "fluid_slopes": both(MEDIUM, either(integrator(Integrator.IMPLICIT), integrator(Integrator.IMPLICITFAST))),
     "symmetric_fluid_slopes": MEDIUM,
     "subtree_vel": sensor(S.SUBTREELINVEL, S.SUBTREEANGMOM, S.USER),
     "rne_post_constraint": FORCES,

@@ -37,17 +37,18 @@ def test_from_an_empty_cache_to_an_empty_cache(command, tmp_path):
     path = tmp_path / "bare.xml"
     path.write_text(BARE)
     first, second = command("warmup", str(path)), command("warmup", str(path))
-    assert "of the engine for first use" in first and re.search(r"compiled \d+ parts in [\d.]+ s", first)
+    assert "what is used for the first time" in first and re.search(r"compiled \d+ parts in [\d.]+ s", first)
     assert second.strip() == "nothing to compile"
     kept = list(command.folder.iterdir())
-    (command.folder / f"old_0123.{'0' * 24}.code").write_bytes(b"x" * 2_000_000)
+    (command.folder / f"kinematics_0123.{'0' * 24}.code").write_bytes(b"x" * 2_000_000)
+    (command.folder / f"of_a_user_0123.{'0' * 24}.code").write_bytes(b"x" * 1_000_000)
     (command.folder / "of somebody else").touch()
     count = len(kept)
     said = command("cache")
-    assert f"{count + 1} files" in said and f"of these sources and this processor: {count} files" in said
+    assert f"{count + 2} files" in said and f"of these sources: {count} files" in said
     assert "removed 1 files, 2.0 MB" in command("cache", "--old")
     assert "nothing to compile" in command("warmup", str(path))
-    assert f"removed {count} files" in command("cache", "--clear")
+    assert f"removed {count + 1} files" in command("cache", "--clear")
     assert [path.name for path in command.folder.iterdir()] == ["of somebody else"]
 
 
@@ -61,10 +62,41 @@ def test_a_file_that_cannot_be_removed_is_told(monkeypatch, tmp_path, capsys):
         raise PermissionError(13, "Permission denied")
 
     tmp_path.chmod(0o700)
-    (tmp_path / f"old_0123.{'0' * 24}.code").write_bytes(b"x")
+    (tmp_path / f"kinematics_0123.{'0' * 24}.code").write_bytes(b"x")
     monkeypatch.setenv("KINETREE_CACHE", str(tmp_path))
     monkeypatch.setattr(Path, "unlink", refused)
     assert cache(clear=False, old=True) == 1
     said = capsys.readouterr()
     assert "1 files" in said.out and "removed" not in said.out
     assert "cannot remove" in said.err and "Permission denied" in said.err
+
+
+def test_a_folder_that_was_not_named_is_not_emptied(monkeypatch, tmp_path, capsys):
+    """KINETREE_CACHE names one that cannot be used; another would be used in its place."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "home" / "kinetree").mkdir(parents=True, mode=0o700)
+    kept = tmp_path / "home" / "kinetree" / f"kinematics_0123.{'0' * 24}.code"
+    kept.write_bytes(b"x")
+    monkeypatch.setenv("KINETREE_CACHE", str(tmp_path / "open"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    with pytest.warns(RuntimeWarning, match="other users can write"):
+        assert cache(clear=True, old=False) == 1
+    assert kept.exists() and "nothing is removed" in capsys.readouterr().err
+
+
+SETTINGS = {
+    "KINETREE_LEVEL": ("banana", "KINETREE_LEVEL=banana is none of"),
+    "KINETREE_JOBS": ("many", "KINETREE_JOBS must be a whole number above 0"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_cannot_be_are_one_line(name, tmp_path):
+    value, message = SETTINGS[name]
+    env = {**os.environ, "KINETREE_CACHE": str(tmp_path), "KINETREE_QUIET": "1", name: value}
+    done = subprocess.run(
+        [sys.executable, "-m", "kinetree", "warmup", "cartpole"], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stderr.startswith("kinetree: ") and message in done.stderr
+    assert len(done.stderr.splitlines()) == 1

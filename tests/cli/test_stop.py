@@ -161,7 +161,7 @@ def test_interrupted_while_it_is_imported(tmp_path, entry, imported):
 def test_a_run_stops_while_it_compiles(tmp_path):
     """With an empty cache there is nothing to save yet."""
     child = started(tmp_path / "out", KINETREE_CACHE=str(tmp_path / "cache"), KINETREE_QUIET="0")
-    assert "of the engine for first use" in child.stderr.readline()
+    assert "what is used for the first time" in child.stderr.readline()
     child.send_signal(signal.SIGINT)
     _, complaints = child.communicate(timeout=WAIT)
     assert child.returncode == 128 + signal.SIGINT

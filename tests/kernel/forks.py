@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-COMPILES = "of the engine for first use"  # what a run says that does not find its code in the cache
+COMPILES = "what is used for the first time"  # what a run says that does not find its code in the cache
 LIMIT = 50  # seconds for one run
 AT_ONCE = 2
 

@@ -92,6 +92,42 @@ def test_an_edit_in_another_file_is_noticed(tmp_path):
     assert run(USE, tmp_path) == ["1.0", "True"]  # versions live side by side
 
 
+NESTED = {
+    "package/__init__.py": "",
+    "package/parts.py": """
+        from kinetree.kernel import kernel, stage
+
+        class Gains:
+            kp = {shift}
+
+        @kernel
+        def added(x):
+            return x + Gains.kp
+
+        @stage
+        def more(m, d):
+            d.time[0] = added(d.time[0])
+    """,
+    "user.py": """
+        import package.parts
+        from kinetree.kernel import stage
+        @stage
+        def shifted(m, d):
+            package.parts.more(m, d)
+            d.time[0] = package.parts.added(d.time[0]) + package.parts.Gains.kp
+    """,
+}
+
+
+def test_names_behind_several_dots_count_too(tmp_path):
+    """Constants of classes, and kernels and stages of modules in packages: what is compiled is what the stamp covers."""
+    (tmp_path / "package").mkdir()
+    for shift, time, known in ((1.0, "3.0", "False"), (1.0, "3.0", "True"), (2.0, "6.0", "False")):
+        for name, text in NESTED.items():
+            (tmp_path / name).write_text(textwrap.dedent(text.replace("{shift}", str(shift))))
+        assert run(USE, tmp_path) == [time, known]
+
+
 @kernel
 def inner(x):
     return 2.0 * x
@@ -144,7 +180,7 @@ def test_first_use_says_so_once_and_only_then(tmp_path):
         env |= {"KINETREE_QUIET": quiet, "KINETREE_CACHE": str(folder)}
         done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        said.append(done.stderr.count("of the engine for first use"))
+        said.append(done.stderr.count("what is used for the first time"))
     assert said == [0, 1, 0]
 
 

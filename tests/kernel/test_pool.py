@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -151,3 +152,56 @@ def test_stages_of_a_program_are_compiled_there(tmp_path):
     done = subprocess.run([sys.executable, str(program)], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["imported", "1.0"]
+
+
+def test_nothing_is_imported_from_the_working_folder(two_workers, tmp_path, monkeypatch):
+    """There may be models of strangers, and whatever came with them."""
+    (tmp_path / "json.py").write_text("open('imported', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    made = list(pool.compile_in_pool(some_codes()[:2], level()))
+    assert len(made) == 2 and two_workers and not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize("how", ["frozen", "embedded"])
+def test_a_program_that_is_its_own_python_starts_none(how, two_workers, monkeypatch):
+    if how == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    else:
+        monkeypatch.setattr(sys, "executable", None)
+    assert len(list(pool.compile_in_pool(some_codes()[:2], level()))) == 2 and not two_workers
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    text = """
+        import os, signal, sys
+        import kinetree as kt
+        from kinetree.kernel import float_machine, pool
+        from kinetree.kernel.build import Code
+        from kinetree.kernel.levels import level
+        pool.WORTH_A_POOL = 0
+        codes = [Code(each.entry, float_machine()) for each in (kt.camlight, kt.com_vel, kt.kinematics, kt.collision)]
+        begin = pool.Worker.__init__
+        def noted(worker, levels):
+            begin(worker, levels)
+            print(worker._process.pid, flush=True)
+        pool.Worker.__init__ = noted
+        next(pool.compile_in_pool(codes, level()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    env = {**os.environ, "KINETREE_CACHE": str(tmp_path), "KINETREE_JOBS": "2"}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], env=env, stdout=subprocess.PIPE, text=True)
+    workers = [int(word) for word in done.stdout.split()]
+    assert done.returncode == -9 and len(workers) == 2
+    until = time.monotonic() + 60  # they end with the job that they are at
+    while any(is_running(worker) for worker in workers):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

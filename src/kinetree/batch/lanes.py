@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import pipeline
 from ..capacity import FIXED, make_room, note_capacity, starting_capacity
 from ..data import LAYOUT, Data, grow
 from ..data_fields import DATA_FIELDS
@@ -100,7 +101,9 @@ class LaneData:
         entry = self._entries.get(stage)
         if entry is None:
             if not hasattr(stage, "compile_for"):
-                raise TypeError(f"{getattr(stage, '__name__', stage)} is not a stage")
+                name = getattr(stage, "__name__", str(stage))
+                hint = f": write kt.pipeline.{name}" if name in pipeline.__all__ else ""
+                raise TypeError(f"{name} is not a stage{hint}")
             refuse_part(stage)
             stage.compile_for(self.machine, self.model)
             entry = self._entries[stage] = runner(stage, self.machine)

@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
-from ..errors import ModelError
+from ..errors import ModelError, SettingError
 from . import cache as cache_command
 from . import check as check_command
 from . import info as info_command
@@ -102,9 +102,7 @@ def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove everything.")] = False,
     old: Annotated[
         bool,
-        typer.Option(
-            "--old", help="Remove what belongs to other sources, versions or processors, and to stages of one's own."
-        ),
+        typer.Option("--old", help="Remove what other versions left of kinetree's own stages."),
     ] = False,
 ) -> None:
     """Show where compiled machine code is kept and how much of it there is. KINETREE_CACHE names another folder."""
@@ -148,7 +146,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(app(args=arguments, prog_name="kinetree", standalone_mode=False))
     except TyperException as problem:
         _leave(problem.format_message(), problem.exit_code)
-    except (ModelError, OSError) as problem:
+    except (ModelError, SettingError, OSError) as problem:
+        _leave(str(problem), 1)
+    except ModuleNotFoundError as problem:  # the compiler, where it is needed after all
         _leave(str(problem), 1)
     except Stopped as problem:
         _leave(f"stopped by {problem.name} before there was anything to save", problem.status)

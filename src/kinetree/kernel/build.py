@@ -9,12 +9,13 @@ import importlib.util
 
 from ..needs import NEEDS
 from ..occupancy import BUSY, CALLED, ERROR, INSIDE, MAIN, OWNER, SINCE
-from . import store
+from . import prebuilt, store
 from .code import reach, stamp
+from .decorator import BOUNDS
 from .guard import enter, leave
-from .levels import code_name, level
+from .levels import NATIVE, code_name, level
 from .loader import load_object
-from .machine import words_of
+from .machine import USUAL, words_of
 from .pool import compile_in_pool
 from .runs import note_run
 
@@ -92,13 +93,27 @@ def objects(codes, *levels):
         yield code, contents
 
 
+def _reason(code):
+    """Why there is no machine code of an entry."""
+    name, refused = code.machine.name, prebuilt.search(code.machine)[1]
+    if BOUNDS:
+        return "KINETREE_BOUNDS asks for code with bounds checks"
+    if name not in USUAL:
+        return f"kinetree comes with code for {', '.join(USUAL)}, not for {name}"
+    if level() == NATIVE:
+        return "KINETREE_LEVEL asks for it, or kinetree comes with no code for a processor like this one"
+    if not code.entry.name.startswith("kinetree."):
+        return f"{code.entry.kernel.__name__} is a stage of your own"
+    return refused or "this kinetree came without machine code"
+
+
 def build(entries, machine):
     """Load the code of entries that no library has."""
     codes = [Code(entry, machine) for entry in entries]
     if codes and importlib.util.find_spec("llvmlite") is None:
         raise ModuleNotFoundError(
-            f"kinetree has no machine code of {codes[0].entry.kernel.__name__} for {machine.name} on this processor: "
-            "pip install 'kinetree[jit]' brings what compiles it",
+            f"something must be compiled, and llvmlite is missing, by which kinetree does that: {_reason(codes[-1])}. "
+            "Install it with: pip install 'kinetree[jit]'",
             name="llvmlite",
         )
     for code, (content,) in objects(codes, level()):

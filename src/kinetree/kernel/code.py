@@ -16,7 +16,7 @@ from .decorator import BOUNDS
 EXTENDED_ARG, LOAD_GLOBAL, LOAD_NAME = (dis.opmap[name] for name in ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
 
 COMPILER = pathlib.Path(__file__).parent / "jit"
-NOT_IN_CODE = ("library.py", "worker.py")  # files of it that have no part in machine code
+NOT_IN_CODE = ("host.py", "library.py", "worker.py")  # files of it that have no part in machine code
 
 
 def version(package):
@@ -56,19 +56,24 @@ def _global_names(code):
 
 
 def _globals_of(function):
-    """Named objects a function can reach: its globals, attributes of modules among them, and its closure."""
+    """Named objects a function can reach: its globals, attributes of modules and classes among them, and its closure."""
     named = list(zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()), strict=True))
     codes = [function.__code__]
     while codes:
         code = codes.pop()
         codes += [c for c in code.co_consts if isinstance(c, pytypes.CodeType)]
         for name in _global_names(code):  # true globals only: d.crb is not the stage crb
-            value = function.__globals__.get(name)
-            if isinstance(value, pytypes.ModuleType):
-                named += [(f"{name}.{n}", getattr(value, n)) for n in code.co_names if hasattr(value, n)]
-            elif value is not None:
-                named.append((name, value))
+            if name in function.__globals__:
+                named += _within(name, function.__globals__[name], code.co_names)
     return named
+
+
+def _within(name, value, names, around=()):
+    """What a name leads to; of a module or class whatever has one of the names, as these may follow it behind a dot."""
+    if not isinstance(value, (pytypes.ModuleType, type)):
+        return [(name, value)]
+    inner = [(n, getattr(value, n)) for n in names if value not in around and hasattr(value, n)]
+    return [found for n, each in inner for found in _within(f"{name}.{n}", each, names, (*around, value))]
 
 
 @functools.cache

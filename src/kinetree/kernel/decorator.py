@@ -9,7 +9,7 @@ import linecache
 import os
 
 JIT = os.environ.get("KINETREE_JIT", "1") != "0"
-BOUNDS = os.environ.get("KINETREE_BOUNDS", "0") == "1"
+BOUNDS = os.environ.get("KINETREE_BOUNDS", "0") not in ("", "0")
 
 
 def kernel(function=None, *, scalar=False):

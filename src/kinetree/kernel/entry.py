@@ -1,7 +1,7 @@
 """Entries: kernels as machine code that takes one integer, an address, for each handle.
 
-A call costs 0.1 us. An entry is made ready when it is
-first asked for, and with it the stages that it calls, but for rare ones: see `stage`.
+A call costs 0.1 us. An entry is made ready when it is first asked for, and with it the stages that it calls, but for rare ones:
+see `stage`.
 """
 
 import functools

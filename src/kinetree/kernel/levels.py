@@ -1,6 +1,6 @@
 """Levels of processors that machine code is made for; below them the machine's own processor.
 
-Code of a level runs on every processor that has it, and was measured as fast as code for the very processor.
+Code of a level runs on every processor that has it; `benchmarks/compile_time.py` compares it with code for the very processor.
 """
 
 import functools
@@ -8,6 +8,8 @@ import os
 import platform
 import sys
 from typing import NamedTuple
+
+from ..errors import SettingError
 
 
 class Level(NamedTuple):
@@ -50,7 +52,9 @@ def levels():
     chosen = os.environ.get("KINETREE_LEVEL")
     if chosen:
         if chosen not in (*found, NATIVE):
-            raise ValueError(f"KINETREE_LEVEL={chosen}: this processor has {', '.join((*found, NATIVE))}")
+            raise SettingError(
+                f"KINETREE_LEVEL={chosen} is none of {', '.join((*found, NATIVE))}, which this processor has"
+            )
         return (chosen,)
     return found or (NATIVE,)
 
@@ -65,7 +69,8 @@ def code_name(of_level):
     """What machine code of a level runs on: of "native" it is this very processor."""
     if of_level != NATIVE:
         return of_level
-    import hashlib  # not needed for the other levels
+    import hashlib  # neither is needed for the other levels
 
-    what = platform.machine(), platform.processor(), sorted(_processor_flags())
-    return f"{NATIVE} {hashlib.sha256(repr(what).encode()).hexdigest()}"
+    from .jit.host import host
+
+    return f"{NATIVE} {hashlib.sha256(repr(host()).encode()).hexdigest()}"

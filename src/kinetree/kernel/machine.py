@@ -73,7 +73,7 @@ def _lane_machine(dtype, width):
 
 
 def machine_named(name):
-    """The machine of a name, None if there is none."""
+    """The machine of a name, None if it names none; widths that are no power of two are refused."""
     dtype, _, width = name.partition(" x ")
     if not width:
         return float_machine() if name == float_machine().name else None

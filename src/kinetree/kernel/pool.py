@@ -12,9 +12,11 @@ import subprocess
 import sys
 import threading
 
+from ..errors import SettingError
 from .code import reach
 from .progress import Progress
 from .registry import ENTRIES
+from .store import cache_folder
 
 MOST = 16  # workers, if nobody says otherwise: each takes some hundred megabytes
 WORTH_A_POOL = 100  # kernels: a worker takes a second to start, as long as the compiler takes for so many
@@ -26,10 +28,15 @@ def processes():
     chosen = os.environ.get("KINETREE_JOBS", "")
     if chosen:
         if not chosen.isdigit() or int(chosen) < 1:
-            raise ValueError(f"KINETREE_JOBS must be a whole number above 0, not {chosen!r}")
+            raise SettingError(f"KINETREE_JOBS must be a whole number above 0, not {chosen!r}")
         return int(chosen)
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(count, MOST)
+
+
+def python_can_start():
+    """Whether there is a Python to start: a frozen program, or one that embeds Python, would start itself."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def can_travel(code):
@@ -38,25 +45,30 @@ def can_travel(code):
     return listed and code.entry.kernel.__module__ != "__main__" and code.machine.is_listed
 
 
+def work_of(code):
+    """How long it takes to compile, roughly: the number of its kernels."""
+    return len(reach(code.entry.kernel)[0])
+
+
 def compile_in_pool(codes, *levels):
     """Yield each code with its object files, one for each level of processors, as they are ready."""
-    with Progress(len(codes)) as progress:
-        codes = sorted(codes, key=lambda code: -len(reach(code.entry.kernel)[0]))
+    with Progress([work_of(code) for code in codes], cache_folder() is not None) as progress:
+        codes = sorted(codes, key=lambda code: -work_of(code))
         travelling = [code for code in codes if can_travel(code)]
-        work = sum(len(reach(code.entry.kernel)[0]) for code in travelling)
-        count = min(processes(), len(travelling)) if work > WORTH_A_POOL else 1
+        work = sum(work_of(code) for code in travelling)
+        count = min(processes(), len(travelling)) if work > WORTH_A_POOL and python_can_start() else 1
         left = list(codes)
         if count > 1:
             for code, contents in _from_workers(travelling, levels, count):
                 left.remove(code)
-                progress.done(code.entry.kernel.__name__)
+                progress.done(code.entry.kernel.__name__, work_of(code))
                 yield code, contents
         for code in left:
             from .jit.emit import objects_of  # LLVM is needed only here
 
             progress.begin(code.entry.kernel.__name__)
             contents = objects_of(code, levels)
-            progress.done(code.entry.kernel.__name__)
+            progress.done(code.entry.kernel.__name__, work_of(code))
             yield code, contents
 
 
@@ -86,10 +98,10 @@ class Worker:
 
     def __init__(self, levels):
         self._levels = levels
-        flags = ["-O"] * sys.flags.optimize  # without docstrings, kernels have other marks
+        flags = subprocess._args_from_interpreter_flags()  # without docstrings, as under -O, kernels have other marks
         path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
         self._process = subprocess.Popen(
-            [sys.executable, *flags, "-c", START, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, *flags, "-P", "-c", START, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env={**os.environ, "KINETREE_JOBS": "1"},
             **({"process_group": 0} if os.name == "posix" else {}),  # a Ctrl-C is for the parent alone
         )  # fmt: skip

@@ -21,12 +21,7 @@ FOLDER = os.path.join(PACKAGE, "prebuilt")
 
 
 def file_name(machine, level):
-    """The name of a library, without its ending."""
-    return file_name_of(machine.name, level)
-
-
-def file_name_of(machine, level):
-    """The same for the name of a machine."""
+    """The name of the library for the name of a machine and a level, without its ending."""
     return f"{machine.replace(' ', '')}-{level}"
 
 
@@ -50,7 +45,7 @@ def _opened(path):
         with open(f"{path}.so", "rb") as library_file:
             content = library_file.read()
         entries, digest, made_from = index["entries"], index["sha256"], index["sources"]
-        whose = file_name_of(index["machine"], index["level"])
+        whose = file_name(index["machine"], index["level"])
         if not all(isinstance(x, str) for pair in entries.items() for x in pair):
             return "its index is damaged"
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
@@ -59,7 +54,9 @@ def _opened(path):
         return "it is damaged"
     if whose != os.path.basename(path):
         return "it is one of another machine or level"
-    if any(source.stat().st_mtime > IMPORTED for source in sources(PACKAGE)):
+    if any(
+        IMPORTED < source.stat().st_mtime <= time.time() for source in sources(PACKAGE)
+    ):  # clocks may be behind files
         return "the sources have changed since they were imported"
     if made_from != sources_digest(PACKAGE):
         return "it was built from other sources"
@@ -70,19 +67,27 @@ def _opened(path):
 
 
 @functools.cache
-def library(machine):
-    """The library of a machine for the best level that this processor has, and its entries; None if there is none to use."""
+def search(machine):
+    """The library of a machine for the best level that this processor has, with its entries, or None; and what was refused."""
+    refused = ""
     for level in () if BOUNDS else levels():
-        path = os.path.join(FOLDER, file_name(machine, level))
+        path = os.path.join(FOLDER, file_name(machine.name, level))
         if os.path.exists(f"{path}.json"):
             found = _opened(path)
             if not isinstance(found, str):
-                return found
-            text = (
-                f"kinetree does not use its machine code {os.path.basename(path)}: {found}; what is needed is compiled"
-            )
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
-    return None
+                return found, refused
+            refused = f"{os.path.basename(path)} is not used: {found}"
+    return None, refused
+
+
+@functools.cache
+def library(machine):
+    """The same library; a warning tells what was refused, and what is done instead."""
+    found, refused = search(machine)
+    if refused:
+        then = "code of a lower level is used" if found else "what is needed is compiled, if kinetree[jit] is installed"
+        warnings.warn(f"kinetree's machine code {refused}; {then}", RuntimeWarning, stacklevel=2)
+    return found
 
 
 def find(entry, machine):

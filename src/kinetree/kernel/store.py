@@ -2,8 +2,8 @@
 
 What lies in the cache is run as it is, so nothing is used before it is known to be what kinetree wrote:
 
-* The folder belongs to the user and nobody else can write in it, and so does each file. That keeps out what others plant.
-  Others may read both: there is nothing secret in them.
+* The folder belongs to the user, or to root, and nobody else can write in it, and so does each file. That keeps out what
+  others plant. Others may read both: there is nothing secret in them.
 * Each file begins with a digest over its contents and over what they must be: the entry, its stamp and the level of
   processors. What is damaged, cut short or under the name of another entry is compiled anew and replaced. The digest needs no
   secret: who can write the user's own files can run code as the user anyway.
@@ -50,7 +50,10 @@ def _candidates():
     """Folders in the order in which they are tried, each with what a message says of where its name comes from."""
     if chosen := os.environ.get("KINETREE_CACHE"):
         path = pathlib.Path(os.path.expanduser(chosen))  # without a slash at its end, behind which a link would hide
-        yield str(path), ", which KINETREE_CACHE names"
+        if str(path).startswith("~"):
+            _warn(f"kinetree keeps no machine code in {chosen}, which KINETREE_CACHE names: there is no such user")
+        else:
+            yield str(path), ", which KINETREE_CACHE names"
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if os.path.isabs(home):  # it is not where there is no home
         yield os.path.join(home, "kinetree"), ""
@@ -62,6 +65,11 @@ def _user():
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
+def _trusted():
+    """Who may have written code: the user, and root, who could do anything: images are often made by root."""
+    return {_user(), 0}
+
+
 def _distrust(path):
     """Why a folder cannot be trusted, or None. Systems without owners and modes are taken at their word.
 
@@ -70,7 +78,7 @@ def _distrust(path):
     if os.name != "posix":
         return None
     folder = os.stat(path)
-    if {os.lstat(path).st_uid, folder.st_uid} != {_user()}:  # a link counts as well as what it leads to
+    if not {os.lstat(path).st_uid, folder.st_uid} <= _trusted():  # a link counts as well as what it leads to
         return "it belongs to another user"
     if folder.st_mode & OTHERS_WRITE:
         return "other users can write in it; remove it, or, if what it holds can be trusted, chmod go-w it"
@@ -82,7 +90,7 @@ def _is_ours(file):
     found = os.fstat(file.fileno())
     if os.name != "posix":
         return stat.S_ISREG(found.st_mode)
-    return stat.S_ISREG(found.st_mode) and found.st_uid == _user() and not found.st_mode & OTHERS_WRITE
+    return stat.S_ISREG(found.st_mode) and found.st_uid in _trusted() and not found.st_mode & OTHERS_WRITE
 
 
 def _reason(error):
@@ -153,12 +161,6 @@ def files():
         with contextlib.suppress(OSError):
             found[path] = path.lstat().st_size
     return found
-
-
-def path_of(name, identity):
-    """Where a payload is kept; None where nothing is."""
-    folder = cache_folder()
-    return None if folder is None else pathlib.Path(_path(folder, name, identity))
 
 
 def _sweep(folder):

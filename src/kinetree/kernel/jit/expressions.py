@@ -7,6 +7,7 @@ import ast
 
 from llvmlite import ir
 
+from .. import ops
 from ..decorator import BOUNDS
 from . import memory, values
 from .functions import RULES
@@ -186,9 +187,9 @@ class Expressions(ast.NodeVisitor):
         if function in RULES:
             return RULES[function](self, *given)
         if not hasattr(function, "scalar_only"):
-            raise KernelError(
-                f"{getattr(function, '__name__', function)} is neither a kernel nor a function of the language"
-            )
+            name = getattr(function, "__name__", str(function))
+            hint = f": write kinetree.kernel.ops.{name}" if hasattr(ops, name) else ""
+            raise KernelError(f"{name} is neither a kernel nor a function of the language{hint}")
         callee = self.compiled(function, tuple(value.type for value in given))
         kind = function_type(callee.arguments, callee.result)
         declared = self.module.globals.get(callee.symbol) or ir.Function(self.module, kind, callee.symbol)

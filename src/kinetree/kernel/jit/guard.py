@@ -67,8 +67,12 @@ def _ask_python(translator, d, which):
     with interpreter(builder):
         word = builder.load(pointer_to(builder, d.type, d.part, "process", which.part))
         argument = external(builder, "PyLong_FromLongLong", OBJECT, builder.ptrtoint(d.part, I64))
-        answer = external(builder, "PyObject_CallOneArg", OBJECT, builder.inttoptr(word, OBJECT), argument)
-        external(builder, "Py_DecRef", VOID, argument)
+        arguments = external(builder, "PyTuple_New", OBJECT, ir.Constant(I64, 1))
+        external(
+            builder, "PyTuple_SetItem", I32, arguments, ir.Constant(I64, 0), argument
+        )  # which takes the argument over
+        answer = external(builder, "PyObject_CallObject", OBJECT, builder.inttoptr(word, OBJECT), arguments)
+        external(builder, "Py_DecRef", VOID, arguments)
         raised = builder.icmp_unsigned("==", answer, ir.Constant(OBJECT, None))
         with builder.if_then(raised):
             words = [pointer_to(builder, d.type, d.part, "guard", ERROR + k) for k in range(3)]

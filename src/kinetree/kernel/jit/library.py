@@ -43,15 +43,15 @@ def build(folder, machine_name, levels, entries=None):
             for code in codes:
                 paths.append(pathlib.Path(place, f"{code.symbol}.o"))
                 paths[-1].write_bytes(contents[code][k])
-            library = pathlib.Path(folder, file_name(machine, level) + ".so")
+            library = pathlib.Path(folder, file_name(machine.name, level) + ".so")
             subprocess.run([*linker(), *OPTIONS, "-o", str(library), *map(str, paths)], check=True)
             content = library.read_bytes()
-            entries = {c.entry.name: c.symbol for c in codes}
+            symbols = {c.entry.name: c.symbol for c in codes}
             index = {
                 "machine": machine.name, "level": level, "sources": sources_digest(PACKAGE),
-                "sha256": library_digest(content, entries), "entries": entries,
+                "sha256": library_digest(content, symbols), "entries": symbols,
             }  # fmt: skip
-            library.with_name(file_name(machine, level) + ".json").write_text(json.dumps(index, indent=0))
+            library.with_name(file_name(machine.name, level) + ".json").write_text(json.dumps(index, indent=0))
             size += len(content)
     return size
 

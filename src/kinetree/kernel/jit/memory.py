@@ -10,6 +10,7 @@ through a bare pointer, with no arrays, reference counts or named tuples.
 
 from llvmlite import ir
 
+from ...errors import nearest
 from ..decorator import BOUNDS
 from .python import raise_index_error
 from .types import BOOL, F64, FLOAT, I8, I32, I64, INT, Field, KernelError, Lane
@@ -26,7 +27,7 @@ def _word(builder, table, k, invariant):
 def attribute(builder, handle, name):
     """m.body_mass: the words of a field, or a constant."""
     if name not in handle.type.fields:
-        raise KernelError(f"{handle.type} has no field {name!r}")
+        raise KernelError(f"{handle.type} has no field {name!r}: {nearest(name, handle.type.fields)}")
     kind, word = handle.type.fields[name]
     if not isinstance(kind, Field):
         x = _word(builder, handle.part, word, False)

@@ -140,7 +140,8 @@ def binary(builder, operation, a, b):
         return Value(INT, (getattr(builder, INTEGER_OPERATIONS[operation])(x.part, y.part),))
     if (common == FLOAT or isinstance(common, Lane)) and operation in REAL_OPERATIONS:
         return Value(common, (getattr(builder, REAL_OPERATIONS[operation])(x.part, y.part, flags=FAST_FLAGS),))
-    raise KernelError(f"{operation.__name__} is not defined on {_a(common)}")
+    hint = ": write powers as products, or exp(y * log(x))" if operation is ast.Pow else ""
+    raise KernelError(f"{operation.__name__} is not defined on {_a(common)}{hint}")
 
 
 def _divided(builder, remainder, a, b):
