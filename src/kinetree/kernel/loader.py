@@ -8,7 +8,6 @@ import ctypes
 import functools
 
 METH_FASTCALL = 0x80
-_KEPT = []  # method definitions must outlive their functions
 _ADDRESSES = {}  # builtin -> address of c_NAME
 
 
@@ -28,7 +27,7 @@ def _new_function():
 def callable_at(name, python_address, c_address):
     """`run(address, ...)` of an entry."""
     method = MethodDefinition(name.encode(), python_address, METH_FASTCALL, None)
-    _KEPT.append(method)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # never freed: at the end of the process functions go last
     run = _new_function()(ctypes.byref(method), None, None)
     _ADDRESSES[run] = c_address
     return run
