@@ -9,6 +9,7 @@
 
 from . import interrupt as _interrupt  # noqa: F401, I001  # before all that takes time
 import importlib as _importlib
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -36,7 +37,9 @@ from .dynamics.jacobian import (
     local_to_global,
 )
 from .dynamics.objects import object_velocity
-from .errors import BusyError, ModelError, SimulationWarning, UnsupportedFeatureError
+from .errors import BusyError, ModelError, SimulationWarning, UnknownNameError, UnsupportedFeatureError
+from .instead import instead_of as _instead_of
+from .instead import is_mujocos as _is_mujocos
 from .model import Model
 from .pipeline import (
     camlight,
@@ -76,12 +79,15 @@ from .staged import (
 )
 from .stepping import forward, step
 from .types import (
+    BiasType,
     Cone,
     Constraint,
     ConstraintState,
     DisableBit,
+    DynType,
     EnableBit,
     EqType,
+    GainType,
     GeomType,
     Integrator,
     Jacobian,
@@ -93,19 +99,21 @@ from .types import (
     Solver,
     Stage,
     State,
+    TrnType,
+    WarningType,
 )
 
 if _TYPE_CHECKING:
     from .io.load import ModelFileNotFoundError, load, set_const
     from .io.trajectory import Trajectory, load_trajectory, save_trajectory
-    from .mass import MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
+    from .mass import BudgetError, MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
     from .symbols import symbolic
 
 # Imported when they are first asked for: with MuJoCo they would take half of the time of an import.
 _LATER = {
     "io.load": ("ModelFileNotFoundError", "load", "set_const"),
     "io.trajectory": ("Trajectory", "load_trajectory", "save_trajectory"),
-    "mass": ("MassAggregator", "MassProperties", "aggregate", "load_budget", "set_body_mass_properties"),
+    "mass": ("BudgetError", "MassAggregator", "MassProperties", "aggregate", "load_budget", "set_body_mass_properties"),
     "symbols": ("symbolic",),
 }
 
@@ -115,7 +123,10 @@ def __getattr__(name: str) -> _Any:
         if name in names:
             value = globals()[name] = getattr(_importlib.import_module(f".{module}", __name__), name)
             return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = ""
+    if _is_mujocos(name):
+        hint = _instead_of(name, {each: getattr(_sys.modules[__name__], each) for each in __all__})
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{f': write {hint}' * bool(hint)}")
 
 
 def __dir__() -> list[str]:
@@ -131,6 +142,8 @@ subtree_vel = prepared(pipeline.subtree_vel)
 __version__ = "0.1.0"
 
 __all__ = [
+    "BiasType",
+    "BudgetError",
     "BusyError",
     "Cone",
     "Constraint",
@@ -139,8 +152,10 @@ __all__ = [
     "ConstraintState",
     "Data",
     "DisableBit",
+    "DynType",
     "EnableBit",
     "EqType",
+    "GainType",
     "GeomType",
     "Integrator",
     "Jacobian",
@@ -158,7 +173,10 @@ __all__ = [
     "Stage",
     "State",
     "Trajectory",
+    "TrnType",
+    "UnknownNameError",
     "UnsupportedFeatureError",
+    "WarningType",
     "__version__",
     "aba",
     "add_sensor_noise",

@@ -6,6 +6,7 @@ it, so writing `data.qpos[:] = ...` changes the state and copying a Data is copy
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -319,9 +320,10 @@ def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: by
 
 
 def _state_names(spec: int) -> list[str]:
-    if isinstance(spec, bool) or not isinstance(spec, (int, np.integer)):
+    if isinstance(spec, bool) or not hasattr(spec, "__index__") or isinstance(spec, np.ndarray):
         raise TypeError(f"a state specification is a kt.State or an integer, not {type(spec).__name__}")
+    spec = operator.index(spec)  # MuJoCo's mjtState is no integer
     known = sum(1 << i for i in range(len(STATE_FIELDS)))
     if spec < 0 or spec & ~known:
-        raise ValueError(f"state specification {int(spec):#x} has bits outside {known:#x}")
+        raise ValueError(f"state specification {spec:#x} has bits outside {known:#x}")
     return [name for i, (_, name) in enumerate(STATE_FIELDS) if spec >> i & 1 and name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -117,6 +118,8 @@ def checked(
     dtype = np.dtype(dtype)
     try:
         a = np.asarray(value)
+        if a.dtype == object and a.ndim == 0 and hasattr(value, "__index__"):  # an enumeration of MuJoCo
+            a = np.asarray(operator.index(value))
     except ValueError as error:  # ragged nested lists
         raise ValueError(f"{where}: not a regular array ({error})") from None
     if a.dtype.kind not in "fiub" or (a.dtype.kind == "b" and dtype.kind != "b"):

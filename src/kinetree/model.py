@@ -18,6 +18,7 @@ import numpy as np
 from .callbacks import Callbacks
 from .errors import UnknownNameError, UnsupportedFeatureError, nearest
 from .fields import REAL, Field
+from .instead import CLASSES, LOADERS
 from .layout import FieldHolder, Layout, assign, checked, read_only, shown
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, Element, NamedAccess, kind_named
@@ -68,6 +69,7 @@ _KNOWN_SIZES: weakref.WeakValueDictionary[tuple[int, ...], SharedSizes] = weakre
 
 
 OPTION_CHOICES: dict[str, Any] = {"integrator": Integrator, "cone": Cone, "jacobian": Jacobian, "solver": Solver}
+OPTION_FLAGS: dict[str, Any] = {"disableflags": DisableBit, "enableflags": EnableBit}
 OPTION_BITS: dict[str, int] = {
     "disableflags": sum(DisableBit), "enableflags": sum(EnableBit), "disableactuator": 2**31 - 1,
 }  # fmt: skip
@@ -90,7 +92,11 @@ class Parameters:
         if name not in self._declared:
             raise AttributeError(f"{self._prefix} has no {name!r}: {nearest(name, self._declared)}")
         key = f"{self._prefix}_{name}"
-        return self._model._arrays[key] if self._declared[name].dims else self._model._constant(key)
+        if self._declared[name].dims:
+            return self._model._arrays[key]
+        value = self._model._constant(key)
+        kind = OPTION_CHOICES.get(name) or OPTION_FLAGS.get(name)
+        return kind(value) if kind else value
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"{self._prefix}.{name} cannot be deleted")
@@ -133,7 +139,15 @@ def check_option(name: str, value: float, where: str) -> None:
         raise ValueError(f"{where}: must not be negative, got {value}")
 
 
-class Model(NamedAccess, FieldHolder):
+class _HelpfulType(type):
+    """Tells users of MuJoCo how models are loaded here."""
+
+    def __getattr__(cls, name: str) -> Any:
+        hint = f": write {CLASSES['MjModel']}" if name in LOADERS else ""
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}{hint}")
+
+
+class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
     """A compiled mechanism. Made by `kt.load`; `kt.Data(model)` holds what moves.
 
     Fields carry MuJoCo's names (`body_mass`, `jnt_range`, …), sizes too (`nbody`, `nv`). `opt` holds the options, `stat` the
@@ -233,11 +247,11 @@ class Model(NamedAccess, FieldHolder):
         return list(self._names[kind_named(kind)])
 
     def name(self, kind: str, index: int) -> str:
-        """The name of one element; "" when it has none."""
+        """The name of one element; "" when it has none. MuJoCo's mj_id2name."""
         return self._names[kind_named(kind)][self.id(kind, index)]
 
     def id(self, kind: str, key: str | int) -> int:
-        """The id of an element given by name or id."""
+        """The id of an element given by name or id. MuJoCo's mj_name2id."""
         kind = kind_named(kind)
         if isinstance(key, str):
             if key not in self._ids[kind]:

@@ -17,7 +17,7 @@ from ..prerequisites import prepare
 from .aba import aba as aba_stage
 from .aba import check_aba
 from .factor import multiply, solve_in_place
-from .rne import rne_bias, rne_inverse
+from .rne import bias_forces, inverse_forces
 
 if TYPE_CHECKING:
     from ..data import Data
@@ -32,6 +32,16 @@ def _mul_m(m, d, a):
 @function(x="nv")
 def _solve_m(m, d, a):
     solve_in_place(m, d.qLD, d.qLDiagInv, a.x)
+
+
+@function(force="nv")
+def _rne_bias(m, d, a):
+    bias_forces(m, d, a.force)
+
+
+@function(force="nv")
+def _rne_inverse(m, d, a):
+    inverse_forces(m, d, a.force)
 
 
 @holding(1, inside=True)
@@ -64,14 +74,12 @@ def solve_m(model: Model, data: Data, vector: Any) -> np.ndarray:
 def rne(model: Model, data: Data, acceleration: bool = False) -> np.ndarray:
     """Joint forces of the bare tree: for zero acceleration, or for data.qacc; without armature. MuJoCo's mj_rne, returned.
 
-    The result is also left in data.qfrc_inverse (with acceleration) or data.qfrc_bias (without; no tendon bias).
+    Without the bias of tendons, which is in data.qfrc_bias. Of trees that sleep the bias is that of data.
     """
     prepare("rne", model, data)
     if acceleration:
-        rne_inverse(model, data)
-        return data.qfrc_inverse.copy()
-    rne_bias(model, data)
-    return data.qfrc_bias.copy()
+        return _rne_inverse(model, data).force
+    return _rne_bias(model, data, force=data.qfrc_bias).force
 
 
 def aba(model: Model, data: Data, force: Any = None) -> np.ndarray:

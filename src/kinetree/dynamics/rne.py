@@ -105,18 +105,30 @@ def full_accelerations(m, d, acc, frc):
         set6(frc, b, newton_euler(m, d, b, acceleration))
 
 
-@stage
-def rne_bias(m, d):
-    """Coriolis, centrifugal and gravity forces: qfrc_bias. MuJoCo's mj_rne without acceleration."""
+@kernel
+def bias_forces(m, d, result):
+    """Joint forces when qacc is zero; those of trees that sleep stay as they are."""
     set_world_acceleration(m, d.body_acc)
     for run in range(d.nawake_run[0]):
         bias_accelerations(m, d, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END])
-    project_awake(m, d, d.qfrc_bias)
+    project_awake(m, d, result)
+
+
+@kernel
+def inverse_forces(m, d, result):
+    """Joint forces for the accelerations qacc."""
+    full_accelerations(m, d, d.body_acc, d.body_frc)
+    accumulate_forces(m, d, d.body_frc)
+    project_forces(m, d, result)
+
+
+@stage
+def rne_bias(m, d):
+    """Coriolis, centrifugal and gravity forces: qfrc_bias. MuJoCo's mj_rne without acceleration."""
+    bias_forces(m, d, d.qfrc_bias)
 
 
 @stage
 def rne_inverse(m, d):
     """Joint forces for the accelerations qacc: qfrc_inverse. MuJoCo's mj_rne with acceleration."""
-    full_accelerations(m, d, d.body_acc, d.body_frc)
-    accumulate_forces(m, d, d.body_frc)
-    project_forces(m, d, d.qfrc_inverse)
+    inverse_forces(m, d, d.qfrc_inverse)

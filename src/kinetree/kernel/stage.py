@@ -6,9 +6,13 @@
 * On records (symbols, or `KINETREE_JIT=0`) it is plain Python.
 """
 
+from __future__ import annotations
+
 import ctypes
 import functools
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any, Protocol, overload
 
 from ..data import FLOAT_STAGES, LAYOUT, Data
 from ..model import Model
@@ -20,13 +24,36 @@ from .loader import c_address
 from .machine import MACHINES, float_machine
 from .runs import note_run
 
-STAGES = []  # in the order of the table
+STAGES: list[Stage] = []  # in the order of the table
 THROUGH_TABLE = Entry(through_table, "int64", result="int64")
 BRING_IN = Entry(bring_in, result="int64", guarded=False)
 TAKE_IT = Entry(take, result="int64", guarded=False)
 
 
-def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=False):
+class Stage(Protocol):
+    """A stage as Python sees it."""
+
+    __name__: str
+    kernel: Any
+    entry: Entry
+    part_of: str | None
+    stage_index: int
+    compile_for: Callable[..., Any]
+    expect_on: Callable[..., None]
+
+    def __call__(self, model: Model, data: Data) -> None:
+        """Run it."""
+
+
+@overload
+def stage(function: Callable[..., Any]) -> Stage: ...
+@overload
+def stage(
+    *, scalar: bool = False, rare: bool = False, part_of: str | None = None, unfused: bool = False
+) -> Callable[[Callable[..., Any]], Stage]: ...
+def stage(
+    function: Any = None, *, scalar: bool = False, rare: bool = False, part_of: str | None = None, unfused: bool = False
+) -> Any:
     """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels.
 
     rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
@@ -35,7 +62,11 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=Fals
     unfused: its products are rounded before they are added, also in the kernels that it calls.
     """
     if function is None:
-        return lambda f: stage(f, scalar=scalar, rare=rare, part_of=part_of, unfused=unfused)
+        return lambda f: _staged(f, scalar, rare, part_of, unfused)
+    return _staged(function, scalar, rare, part_of, unfused)
+
+
+def _staged(function, scalar, rare, part_of, unfused):
     inner = kernel(function, scalar=scalar)
     inner.unfused = unfused
     run, index = None, len(STAGES)
@@ -71,6 +102,7 @@ def stage(function=None, *, scalar=False, rare=False, part_of=None, unfused=Fals
 
     functools.update_wrapper(call, function)
     del call.__wrapped__  # its signature is (model, data)
+    call.__annotations__ = {"model": Model, "data": Data, "return": None}
     call.kernel, call.part_of = inner, part_of
     call.stage_index = index
     call.entry = Entry(inner, result="int64", number=index, rare=rare)
