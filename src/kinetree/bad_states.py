@@ -12,17 +12,15 @@ import numpy as np
 
 from .dynamics.actuation import MAX_VALUE
 from .dynamics.sleep import update_sleep
-from .dynamics.sleep_state import DOFS, DOFS_END, SLEEP
+from .dynamics.sleep_state import DOFS, DOFS_END
 from .kernel import kernel
 from .kernel.ops import absolute, not_
-from .types import DisableBit, WarningType
+from .types import DisableBit, EnableBit, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
     from .model import Model
 
-NO_AUTORESET = int(DisableBit.AUTORESET)
-BADQPOS, BADQVEL, BADQACC = int(WarningType.BADQPOS), int(WarningType.BADQVEL), int(WarningType.BADQACC)
 KINDS_OF_WARNING = len(WarningType)
 LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
 PAUSED = 3  # what it returns between two steps, for Python to hear signals
@@ -56,13 +54,13 @@ def must_reset(m, d, i, what):
     if i >= 0:
         d.warning_number[what] += 1
         d.warning_lastinfo[what] = i
-    return i >= 0 and m.opt_disableflags & NO_AUTORESET == 0
+    return i >= 0 and m.opt_disableflags & DisableBit.AUTORESET == 0
 
 
 @kernel(scalar=True)
 def position_is_bad(m, d):
     """Look for a bad entry of qpos; whether the state has to be reset."""
-    return must_reset(m, d, first_bad(d.qpos, 0, m.nq), BADQPOS)
+    return must_reset(m, d, first_bad(d.qpos, 0, m.nq), WarningType.BADQPOS)
 
 
 @kernel(scalar=True)
@@ -97,7 +95,7 @@ def begin_pass(m, d):
     for k in range(KINDS_OF_WARNING):
         d.warning_pass[k] = d.warning_number[k]
     d.energy_pass[0], d.flg_energy_pass[0] = d.energy[1], d.flg_energyvel[0]
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         for t in range(m.ntree):
             d.tree_pass[t] = d.tree_asleep[t]
 
@@ -110,7 +108,7 @@ def lacked_room(m, d):
     for k in range(KINDS_OF_WARNING):
         d.warning_number[k] = d.warning_pass[k]
     d.energy[1], d.flg_energyvel[0] = d.energy_pass[0], d.flg_energy_pass[0]
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         for t in range(m.ntree):
             d.tree_asleep[t] = d.tree_pass[t]
         update_sleep(m, d)
@@ -129,11 +127,11 @@ def message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
         name = model.name("body", body) or body
         return f"the inertia of dof {index} (body {name!r}) is not large enough to solve with {time}"
     fields = {
-        BADQPOS: ("qpos", model.jnt_qposadr),
-        BADQVEL: ("qvel", model.jnt_dofadr),
-        BADQACC: ("qacc", model.jnt_dofadr),
+        WarningType.BADQPOS: ("qpos", model.jnt_qposadr),
+        WarningType.BADQVEL: ("qvel", model.jnt_dofadr),
+        WarningType.BADQACC: ("qacc", model.jnt_dofadr),
     }
-    name, addresses = fields[int(what)]
+    name, addresses = fields[what]
     joint = int(np.searchsorted(addresses, index, side="right")) - 1
     where = f"{name}[{index}] (joint {model.name('joint', joint) or joint!r})"
     end = "; to go on, the state is reset" if reset else ""

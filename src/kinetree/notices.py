@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .bad_states import BADQACC, BADQPOS, BADQVEL, message
+from .bad_states import message
 from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
 from .types import DisableBit, GeomType, WarningType
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REMEMBERED = 1000  # warnings of one module of the user
 SOLVED = (GeomType.HFIELD, GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.MESH)  # shapes that need a convex solver
-RESETS = (BADQPOS, BADQVEL, BADQACC)
+RESETS = (WarningType.BADQPOS, WarningType.BADQVEL, WarningType.BADQACC)
 
 
 def get_ready(model: Model) -> None:
@@ -55,7 +55,7 @@ def report(model: Model, data: Data, left: int = 0) -> None:
         text = message(model, data, WarningType(int(what)), left != 0)
         warn_of_moment(text)
     if left:  # a handler of a signal may have run a pass in between, after which nothing counts as new
-        reason = next(what for what in (*new, *np.flatnonzero(numbers), BADQACC) if what in RESETS)
+        reason = next(what for what in (*new, *np.flatnonzero(numbers), WarningType.BADQACC) if what in RESETS)
         others = np.arange(len(WarningType)) != reason
         numbers[:] = ~others
         data._arrays["warning_lastinfo"][others] = 0

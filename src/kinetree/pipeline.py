@@ -20,7 +20,7 @@ from .dynamics.kinematics import kinematics
 from .dynamics.passive import passive
 from .dynamics.rne import rne_bias, rne_inverse
 from .dynamics.sleep import fall_asleep, note_positions, update_sleep
-from .dynamics.sleep_state import SLEEP, some_sleep
+from .dynamics.sleep_state import some_sleep
 from .dynamics.subtree import subtree_vel
 from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
@@ -44,9 +44,7 @@ from .solver.inverse import bring_back_forward, difference, inv_constraint, keep
 from .solver.solve import fwd_constraint
 from .types import EnableBit, Integrator
 
-RK4, IMPLICIT, IMPLICITFAST = int(Integrator.RK4), int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST)
 ASKED, ASLEEP_IN_EULER, ASLEEP_IN_RK4 = 1, 2, 3  # settling: to tell that trees fall asleep; they did, and where
-ENERGY, INVDISCRETE, DIAGEXACT = (int(bit) for bit in (EnableBit.ENERGY, EnableBit.INVDISCRETE, EnableBit.DIAGEXACT))
 
 
 @kernel
@@ -82,7 +80,7 @@ def fwd_position(m, d):
     factor_m(m, d)
     find_contacts(m, d)
     make_constraint(m, d)
-    if m.opt_enableflags & DIAGEXACT:
+    if m.opt_enableflags & EnableBit.DIAGEXACT:
         exact_diagonal(m, d)
     transmission(m, d)
 
@@ -105,7 +103,7 @@ def fwd_velocity(m, d):
 def energy_after_position(m, d):
     """Potential energy if the flag asks and no sensor did; without the flag both are zero. Part of MuJoCo's mj_forward."""
     if not d.flg_energypos[0]:
-        if m.opt_enableflags & ENERGY:
+        if m.opt_enableflags & EnableBit.ENERGY:
             energy_pos(m, d)
         else:
             d.energy[0] = 0.0
@@ -115,7 +113,7 @@ def energy_after_position(m, d):
 @stage
 def energy_after_velocity(m, d):
     """Kinetic energy if the flag asks for it and no sensor did. Part of MuJoCo's mj_forward."""
-    if m.opt_enableflags & ENERGY and not d.flg_energyvel[0]:
+    if m.opt_enableflags & EnableBit.ENERGY and not d.flg_energyvel[0]:
         energy_vel(m, d)
 
 
@@ -204,7 +202,7 @@ def settle(m, d):
 def advance(m, d):
     """The next state from step_acc. MuJoCo's mj_advance."""
     advance_inputs(m, d)
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         note_positions(m, d)
         settle(m, d)
     if d.settling[0] < ASLEEP_IN_EULER:
@@ -235,10 +233,10 @@ def implicitfast(m, d):
 @stage
 def rk4_end(m, d):
     """The end of an RK4 step. Part of MuJoCo's mj_RungeKutta."""
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         note_positions(m, d)
     rk4_combine(m, d)
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         settle(m, d)
     if d.settling[0] < ASLEEP_IN_EULER:
         rk4_finish(m, d)
@@ -274,11 +272,11 @@ def rk4(m, d):
 @stage
 def integrate(m, d):
     """The next state from the accelerations of `forward`, by the integrator of the model. MuJoCo's mj_Euler and others."""
-    if m.opt_integrator == RK4:
+    if m.opt_integrator == Integrator.RK4:
         rk4(m, d)
-    elif m.opt_integrator == IMPLICIT:
+    elif m.opt_integrator == Integrator.IMPLICIT:
         implicit(m, d)
-    elif m.opt_integrator == IMPLICITFAST:
+    elif m.opt_integrator == Integrator.IMPLICITFAST:
         implicitfast(m, d)
     else:
         euler(m, d)
@@ -292,7 +290,7 @@ def inverse_acceleration(m, d):
     """
     for i in range(m.nv):
         d.saved_acc[i] = d.qacc[i]
-    if m.opt_enableflags & INVDISCRETE:
+    if m.opt_enableflags & EnableBit.INVDISCRETE:
         discrete_acceleration(m, d)
     inv_constraint(m, d)
     multiply(m, d.M, d.qacc, d.qfrc_inverse)
@@ -330,7 +328,7 @@ def inverse(m, d):
     fwd_position(m, d)
     if m.nsensor > 0:
         sensor_pos(m, d)
-    if m.opt_enableflags & ENERGY and not d.flg_energypos[0]:
+    if m.opt_enableflags & EnableBit.ENERGY and not d.flg_energypos[0]:
         energy_pos(m, d)
     fwd_velocity(m, d)
     if m.nsensor > 0:

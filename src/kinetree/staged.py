@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import pipeline
 from .bad_states import (
-    BADQACC,
-    BADQVEL,
     KINDS_OF_RETURN,
     LACKS_ROOM,
     any_new_warning,
@@ -31,7 +29,7 @@ from .occupancy import holding
 from .pipeline import integrate
 from .prerequisites import prepare
 from .sensor.delivery import cut_off_user_sensors
-from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, SensorType, Stage
+from .types import BiasType, DisableBit, DynType, EnableBit, GainType, Integrator, SensorType, Stage, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
@@ -46,9 +44,9 @@ def run_check(m, d, n):
     """Look for bad numbers in the state, or with n = 1 in its acceleration. A step is left if the state must be reset."""
     remember_warnings(d)
     if n == 0:
-        bad = position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL)
+        bad = position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, WarningType.BADQVEL)
     else:
-        bad = motion_is_bad(m, d, d.qacc, BADQACC)
+        bad = motion_is_bad(m, d, d.qacc, WarningType.BADQACC)
     return any_new_warning(d) + (KINDS_OF_RETURN if bad else 0)
 
 

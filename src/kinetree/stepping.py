@@ -13,8 +13,6 @@ import numpy as np
 
 from . import pipeline
 from .bad_states import (
-    BADQACC,
-    BADQVEL,
     KINDS_OF_RETURN,
     LACKS_ROOM,
     PAUSED,
@@ -34,13 +32,11 @@ from .occupancy import holding
 from .pipeline import forward as forward_stage
 from .pipeline import integrate
 from .staged import forward_skip, step_with_callbacks
-from .types import EnableBit
+from .types import EnableBit, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
     from .model import Model
-
-FWDINV = int(EnableBit.FWDINV)
 
 
 @kernel(scalar=True)
@@ -69,16 +65,16 @@ def run_steps(m, d, n):
         if k > 0 and time_is_up(d, STEPS):
             d.steps_left[0] = left
             return PAUSED + KINDS_OF_RETURN * left
-        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
+        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, WarningType.BADQVEL):
             return 1 + KINDS_OF_RETURN * (steps - k)
         begin_pass(m, d)
         forward_stage(m, d)
         if lacked_room(m, d):
             d.steps_left[0] = left
             return LACKS_ROOM + KINDS_OF_RETURN * left
-        if left > 0 and motion_is_bad(m, d, d.qacc, BADQACC):
+        if left > 0 and motion_is_bad(m, d, d.qacc, WarningType.BADQACC):
             return 1 - KINDS_OF_RETURN * left
-        if m.opt_enableflags & FWDINV:
+        if m.opt_enableflags & EnableBit.FWDINV:
             pipeline.compare_fwd_inv(m, d)
         integrate(m, d)
         if lacked_room(m, d):  # in a substep, which was taken back

@@ -11,7 +11,6 @@ from ..types import GeomType
 from .parameters import overrides
 from .plane import z_axis
 
-PLANE, SPHERE, CAPSULE = int(GeomType.PLANE), int(GeomType.SPHERE), int(GeomType.CAPSULE)
 EVERYWHERE = 1e10  # beyond all geoms
 PAD = 1e-10  # share of its size and place by which a box is taken larger, so that rounding separates nothing
 
@@ -19,9 +18,9 @@ PAD = 1e-10  # share of its size and place by which a box is taken larger, so th
 @kernel
 def half_size(m, d, g, k):
     """Half the size of geom g along axis k of the world."""
-    if m.geom_type[g] == SPHERE:
+    if m.geom_type[g] == GeomType.SPHERE:
         return zero(d.geom_xmat[g, 0]) + m.geom_size[g, 0]
-    if m.geom_type[g] == CAPSULE:
+    if m.geom_type[g] == GeomType.CAPSULE:
         return absolute(d.geom_xmat[g, 3 * k + 2]) * m.geom_size[g, 1] + m.geom_size[g, 0]
     half = zero(d.geom_xmat[g, 0])
     for i in range(3):
@@ -36,12 +35,12 @@ def box_of(m, d, g):
     if m.geom_contype[g] == 0 and m.geom_conaffinity[g] == 0:
         low, high = none + EVERYWHERE, none - EVERYWHERE
         return low, low, low, high, high, high
-    if m.geom_type[g] == PLANE:
+    if m.geom_type[g] == GeomType.PLANE:
         low, high = none - EVERYWHERE, none + EVERYWHERE
         return low, low, low, high, high, high
     margin = (0.5 * m.opt_o_margin if overrides(m) else m.geom_margin[g]) + m.geom_gap[g]
     x, y, z = get3(d.geom_xpos, g)
-    if m.geom_type[g] != SPHERE and m.geom_type[g] != CAPSULE:
+    if m.geom_type[g] != GeomType.SPHERE and m.geom_type[g] != GeomType.CAPSULE:
         x, y, z = add((x, y, z), mul_mat_vec(get9(d.geom_xmat, g), get3(m.geom_aabb, g)))
     hx, hy, hz = half_size(m, d, g, 0), half_size(m, d, g, 1), half_size(m, d, g, 2)
     hx, hy, hz = hx + PAD * (hx + absolute(x)), hy + PAD * (hy + absolute(y)), hz + PAD * (hz + absolute(z))
@@ -62,7 +61,7 @@ def boxes_meet(d, i, j):
 def balls_meet(m, d, g0, g1, reach):
     """Where the balls around two geoms are not farther apart than reach; g0 may be a plane."""
     difference = sub(get3(d.geom_xpos, g1), get3(d.geom_xpos, g0))
-    if m.geom_type[g0] == PLANE:
+    if m.geom_type[g0] == GeomType.PLANE:
         return dot(difference, z_axis(d, g0)) <= reach + m.geom_rbound[g1]
     limit = m.geom_rbound[g0] + m.geom_rbound[g1] + reach
     return dot(difference, difference) <= limit * limit

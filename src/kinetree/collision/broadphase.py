@@ -12,10 +12,11 @@ Writes: geom_box, sweep_*, candidate_*.
 from ..kernel import kernel
 from ..kernel.ops import all_, any_, maximum, minimum, zero
 from ..math.vec3 import get3
+from ..types import DisableBit
 from .bounds import EVERYWHERE, balls_meet, box_of, boxes_meet
 from .contact import MAXPAIR, fits
 from .filter import bits_match, bodies_match, bodies_of, by_type, can_move, excluded
-from .midphase import MIDPHASE, behind, geom_at, has_tree, node_box, overlap
+from .midphase import behind, geom_at, has_tree, node_box, overlap
 from .parameters import NO_PAIR, reach_of
 
 AXES = 3  # added to the axis in sweep_axis where bodies of many geoms are one
@@ -30,7 +31,7 @@ def prepare_sweep(m, d):
 
     An entry is a geom: on its own, or as the first of a body that takes part as one, with its tree.
     """
-    trees = AXES if m.opt_disableflags & MIDPHASE == 0 else 0
+    trees = AXES if m.opt_disableflags & DisableBit.MIDPHASE == 0 else 0
     fresh, count, planted = d.sweep_axis[0] <= trees or d.sweep_axis[0] > trees + AXES, 0, 0
     for b in range(m.nbody):
         n = 1 * m.body_geomnum[b]
@@ -205,7 +206,7 @@ def comes_before(m, d, p, q):
     Without MuJoCo's mid phase it is the geom of the first body that counts first.
     """
     p0, p1, q0, q1 = d.candidate_geom[p, 0], d.candidate_geom[p, 1], d.candidate_geom[q, 0], d.candidate_geom[q, 1]
-    if m.opt_disableflags & MIDPHASE != 0:
+    if m.opt_disableflags & DisableBit.MIDPHASE != 0:
         p0, p1, q0, q1 = minimum(p0, p1), maximum(p0, p1), minimum(q0, q1), maximum(q0, q1)
     return p0 < q0 or (p0 == q0 and p1 < q1)
 

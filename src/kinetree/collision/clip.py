@@ -9,6 +9,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, scale, sub, unit
+from ..types import GeomType
 from .contact import MAXHULL, fits
 from .features import (  # fmt: skip
     COUNT,
@@ -26,7 +27,7 @@ from .features import (  # fmt: skip
     place,
 )
 from .gjk import note_near
-from .support import BOX, CAPSULE, KIND, MESH
+from .support import KIND
 
 FACE, POLYGON, OTHER = 0, 3, 6  # columns of clip_corner
 MOST = 4  # contacts
@@ -196,7 +197,7 @@ def clip_edge(m, d, side, margin, out):
         for i in range(edge_count(d, side)):
             if -dot(normal, out) > MIN_VALUE and absolute(dot(edge_direction(m, d, side, i), normal)) < LEVEL:
                 sides = copy_face(m, d, other, j, FACE)
-                back = d.convex_grown[side] if d.convex_side[side, KIND] == CAPSULE else zero(margin)
+                back = d.convex_grown[side] if d.convex_side[side, KIND] == GeomType.CAPSULE else zero(margin)
                 begin, end = place(m, d, side, 0), edge_end(m, d, side, i)
                 begin, end = add_scaled(begin, normal, back), add_scaled(end, normal, back)  # take off the margin
                 clip_segment(d, sides, begin, end, normal, side == 0, margin)
@@ -208,7 +209,11 @@ def clip_edge(m, d, side, margin, out):
 def has_faces(m, d, side):
     """Whether a shape has faces or edges: it is a box, a mesh whose polygons are known, a capsule or a cylinder."""
     kind = d.convex_side[side, KIND]
-    return kind == BOX or is_round(d, side) or (kind == MESH and m.mesh_polynum[m.geom_dataid[d.narrow_geom[side]]] > 0)
+    return (
+        kind == GeomType.BOX
+        or is_round(d, side)
+        or (kind == GeomType.MESH and m.mesh_polynum[m.geom_dataid[d.narrow_geom[side]]] > 0)
+    )
 
 
 @kernel(scalar=True)

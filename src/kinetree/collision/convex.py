@@ -9,15 +9,14 @@ Scratch: narrow_geom holds both geoms, narrow_work the reach or cutoff; convex_n
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
 from ..math.vec3 import add, add_scaled, scale, sub, unit
-from ..types import DisableBit
+from ..types import DisableBit, GeomType
 from .clip import add_neighbours
 from .contact import ANY_TANGENT, FAR, add_contact
 from .epa import NONE, epa
 from .gjk import gjk, note_near
 from .hull import keep_simplex
-from .support import CAPSULE, KIND, POINT, PRISM, SEGMENT, SPHERE, place_shape, position
+from .support import KIND, POINT, PRISM, SEGMENT, place_shape, position
 
-MULTICCD = int(DisableBit.MULTICCD)
 REACH = 31  # place in narrow_work, behind what the pairs keep there
 ROWS = 8  # of convex_near
 NUDGES = (
@@ -44,7 +43,7 @@ def second_near(d, row):
 def has_core(m, d, side):
     """Whether a shape is a core with a radius around it: a sphere or a capsule."""
     kind = m.geom_type[d.narrow_geom[side]]
-    return kind == SPHERE or kind == CAPSULE
+    return kind == GeomType.SPHERE or kind == GeomType.CAPSULE
 
 
 @kernel(scalar=True)
@@ -53,7 +52,7 @@ def shrink(m, d, side, margin):
     d.convex_grown[side] = 0.0
     if not has_core(m, d, side):
         return 0.5 * margin
-    d.convex_side[side, KIND] = POINT if m.geom_type[d.narrow_geom[side]] == SPHERE else SEGMENT
+    d.convex_side[side, KIND] = POINT if m.geom_type[d.narrow_geom[side]] == GeomType.SPHERE else SEGMENT
     return 0.5 * margin + m.geom_size[d.narrow_geom[side], 0]
 
 
@@ -154,7 +153,7 @@ def near_points(m, d):
     margin = d.narrow_work[REACH]
     dist, face = meet(m, d, margin, zero(margin))
     d.convex_near[0, 0] = dist if dist < margin else zero(dist) + FAR
-    if dist < margin and face != NONE and m.opt_disableflags & MULTICCD == 0:
+    if dist < margin and face != NONE and m.opt_disableflags & DisableBit.MULTICCD == 0:
         for side in range(2):
             d.convex_side[side, KIND] = m.geom_type[d.narrow_geom[side]]
             d.convex_grown[side] = 0.5 * margin

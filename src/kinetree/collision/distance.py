@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
 
-BOX, HFIELD = int(GeomType.BOX), int(GeomType.HFIELD)
-BY_GJK = (SHAPES * BOX + BOX, *(SHAPES * a + b for (a, b), row in PAIRS.items() if row is convex))
+BY_GJK = (SHAPES * GeomType.BOX + GeomType.BOX, *(SHAPES * a + b for (a, b), row in PAIRS.items() if row is convex))
 FARTHEST = 1e9  # m, a greatest distance that stands for none
 
 
@@ -136,7 +135,7 @@ def _measure(model: Model, data: Data, first: int, second: int, reach: float) ->
     """Distance and points. Both geoms steer addresses in compiled code: nobody else may be there when they are written."""
     arrays, kinds = data._arrays, model.geom_type
     pair, work, near = arrays["narrow_geom"], arrays["narrow_work"], arrays["convex_near"]
-    field = kinds[first] == HFIELD or kinds[second] == HFIELD
+    field = kinds[first] == GeomType.HFIELD or kinds[second] == GeomType.HFIELD
     pair[0], pair[1], work[REACH] = first, second, reach
     pair_distance(model, data)
     row = near[0, :7].copy()

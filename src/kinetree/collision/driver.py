@@ -9,7 +9,7 @@ from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import any_, minimum
 from ..types import DisableBit, EnableBit, GeomType, SleepState
-from .bounds import CAPSULE, balls_meet, oriented_boxes_meet
+from .bounds import balls_meet, oriented_boxes_meet
 from .box_box import box_box
 from .broadphase import candidate_bodies, find_candidates
 from .capsule_box import capsule_box
@@ -81,17 +81,16 @@ CONVEX = (
 )  # fmt: skip
 PAIRS.update({(GeomType.HFIELD, shape): terrain for shape in CONVEX})
 PAIRS.update({(a, b): convex for a in CONVEX for b in CONVEX if a <= b and (a, b) not in PAIRS})
-SHAPES, HFIELD = 16, int(GeomType.HFIELD)  # more shapes than there are
+SHAPES = 16  # more shapes than there are
 OFF = int(DisableBit.CONSTRAINT | DisableBit.CONTACT)
-SLEEP, AWAKE = int(EnableBit.SLEEP), int(SleepState.AWAKE)
 
 
 @kernel
 def touch_otherwise(m, d, g0, g1, reach):
     """Geoms without a closed form: convex ones, or one of them with a height field. Planes and height fields never meet."""
-    if m.geom_type[g0] > HFIELD:
+    if m.geom_type[g0] > GeomType.HFIELD:
         convex(m, d, g0, g1, reach)
-    elif m.geom_type[g1] > HFIELD:
+    elif m.geom_type[g1] > GeomType.HFIELD:
         terrain(m, d, g0, g1, reach)
 
 
@@ -103,7 +102,7 @@ touch = dispatch(CLOSED_FORMS, "m, d, g0, g1, reach", touch_otherwise)
 def collide(m, d, g0, g1, pair):
     """Add the contacts of two geoms, the first of which has the lower type. pair: the explicit pair, or NO_PAIR."""
     reach, kind0, kind1 = reach_of(m, g0, g1, pair), m.geom_type[g0], m.geom_type[g1]
-    costly = kind0 == CAPSULE and kind1 != CAPSULE  # two boxes begin with this test themselves
+    costly = kind0 == GeomType.CAPSULE and kind1 != GeomType.CAPSULE  # two boxes begin with this test themselves
     if not costly or any_(oriented_boxes_meet(m, d, g0, g1, reach)):
         begin = d.ncon[0]
         touch(SHAPES * kind0 + kind1, m, d, g0, g1, reach)
@@ -118,8 +117,8 @@ def can_touch(m, d, g0, g1, pair, last):
     pairs: those of the same two bodies end before `last`.
     """
     if pair >= 0:
-        asleep = m.opt_enableflags & SLEEP != 0 and d.body_awake[m.geom_bodyid[g0]] != AWAKE
-        if asleep and d.body_awake[m.geom_bodyid[g1]] != AWAKE:
+        asleep = m.opt_enableflags & EnableBit.SLEEP != 0 and d.body_awake[m.geom_bodyid[g0]] != SleepState.AWAKE
+        if asleep and d.body_awake[m.geom_bodyid[g1]] != SleepState.AWAKE:
             return False
         return any_(balls_meet(m, d, g0, g1, reach_of(m, g0, g1, pair)))
     bodies, k = bodies_of(m, g0, g1), last - 1
@@ -146,7 +145,7 @@ def collision(m, d):
     """
     d.ncon[0] = 0
     forget_rows(d)  # they speak of contacts that are no more
-    still = m.opt_enableflags & SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
+    still = m.opt_enableflags & EnableBit.SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
     if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and m.nbody > 1 and not still:
         find_candidates(m, d)
         body, p, explicit = -1, -1, 0

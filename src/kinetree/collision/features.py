@@ -9,9 +9,10 @@ faces that hold all of them. Faces at a single corner of a mesh are not listed b
 from ..kernel import kernel
 from ..kernel.ops import sqrt, zero
 from ..math.vec3 import add, add_scaled, dot, get3, mul_mat_t_vec, mul_mat_vec, norm, scale, sub, unit
+from ..types import GeomType
 from .hull import CORNER as FACE_CORNER
 from .mesh import vertex
-from .support import BOX, CAPSULE, CYLINDER, KIND, MESH, TINY, orientation, position, toward
+from .support import KIND, TINY, orientation, position, toward
 
 DIM, ROW, COUNT, FACE = 0, 1, 4, 5  # columns of feature
 ALIGNED = 0.996  # cosine of the angle between directions that count as one: 5 degrees
@@ -105,7 +106,7 @@ def list_mesh_faces(m, d, side):
 @kernel(scalar=True)
 def is_round(d, side):
     """Whether a shape is a capsule or cylinder; the edge of those is the line along which they touch."""
-    return d.convex_side[side, KIND] == CAPSULE or d.convex_side[side, KIND] == CYLINDER
+    return d.convex_side[side, KIND] == GeomType.CAPSULE or d.convex_side[side, KIND] == GeomType.CYLINDER
 
 
 @kernel(scalar=True)
@@ -113,7 +114,7 @@ def list_cap(d, side, face):
     """The cap of a cylinder, 0 above and 1 below, on which all three corners lie; they count as one corner, else as two."""
     axis, at, above = (d.convex_pose[side, 5], d.convex_pose[side, 8], d.convex_pose[side, 11]), 3 + 3 * side, 0
     d.feature[side, DIM] = 1
-    if d.convex_side[side, KIND] == CYLINDER:
+    if d.convex_side[side, KIND] == GeomType.CYLINDER:
         for k in range(3):
             row = d.hull_face[face, FACE_CORNER + k]
             p = (d.hull_point[row, at], d.hull_point[row, at + 1], d.hull_point[row, at + 2])
@@ -130,16 +131,16 @@ def find_features(m, d, side, face, direction):
     find_corners(d, side, face)
     if is_round(d, side):
         list_cap(d, side, face)
-    elif d.convex_side[side, KIND] == BOX:
+    elif d.convex_side[side, KIND] == GeomType.BOX:
         list_box_faces(d, side, direction)
-    elif d.convex_side[side, KIND] == MESH:
+    elif d.convex_side[side, KIND] == GeomType.MESH:
         list_mesh_faces(m, d, side)
 
 
 @kernel(scalar=True)
 def face_number(m, d, side, k):
     """Face k of the list."""
-    if d.convex_side[side, KIND] == MESH and d.feature[side, DIM] == 1:
+    if d.convex_side[side, KIND] == GeomType.MESH and d.feature[side, DIM] == 1:
         at = m.mesh_vertadr[m.geom_dataid[d.narrow_geom[side]]] + number(d, side, 0)
         return m.mesh_polymap[m.mesh_polymapadr[at] + k]
     return d.feature[side, FACE + k]
@@ -149,7 +150,7 @@ def face_number(m, d, side, k):
 def face_normal(m, d, side, k):
     """Outward normal of face k of the list, in the world."""
     face, mat = face_number(m, d, side, k), orientation(d, side)
-    if d.convex_side[side, KIND] == MESH:
+    if d.convex_side[side, KIND] == GeomType.MESH:
         return mul_mat_vec(mat, get3(m.mesh_polynormal, m.mesh_polyadr[m.geom_dataid[d.narrow_geom[side]]] + face))
     axis = 2 if is_round(d, side) else face >> 1
     column = (d.convex_pose[side, 3 + axis], d.convex_pose[side, 6 + axis], d.convex_pose[side, 9 + axis])
@@ -180,7 +181,7 @@ def line_end(m, d, side, k):
     g, row, at = d.narrow_geom[side], d.feature[side, ROW], 3 * side
     centre, axis = position(d, side), (d.convex_pose[side, 5], d.convex_pose[side, 8], d.convex_pose[side, 11])
     half = 1.0 * m.geom_size[g, 1]
-    if d.convex_side[side, KIND] == CAPSULE:
+    if d.convex_side[side, KIND] == GeomType.CAPSULE:
         p = (d.convex_near[0, at + 1], d.convex_near[0, at + 2], d.convex_near[0, at + 3])
         return add_scaled(p, axis, half * (2 * k - 1) - dot(sub(p, centre), axis))
     p = (d.hull_point[row, at + 3], d.hull_point[row, at + 4], d.hull_point[row, at + 5])
@@ -198,7 +199,7 @@ def place(m, d, side, k):
     """Where corner k of the feature is, in the world."""
     if is_round(d, side):
         return line_end(m, d, side, k)
-    if d.convex_side[side, KIND] == BOX:
+    if d.convex_side[side, KIND] == GeomType.BOX:
         return box_corner(m, d, side, number(d, side, k))
     return mesh_corner(m, d, side, number(d, side, k))
 
@@ -208,7 +209,7 @@ def edge_count(d, side):
     """How many edges there are: the one between two corners, or all at a single one."""
     if d.feature[side, DIM] > 1 or is_round(d, side):
         return 1
-    return 3 if d.convex_side[side, KIND] == BOX else d.feature[side, COUNT]
+    return 3 if d.convex_side[side, KIND] == GeomType.BOX else d.feature[side, COUNT]
 
 
 @kernel(scalar=True)
@@ -217,7 +218,7 @@ def edge_end(m, d, side, k):
     if d.feature[side, DIM] == 2 or is_round(d, side):
         return place(m, d, side, 1)
     begin = number(d, side, 0)
-    if d.convex_side[side, KIND] == BOX:
+    if d.convex_side[side, KIND] == GeomType.BOX:
         return box_corner(m, d, side, begin ^ (1 << k))
     polygon = m.mesh_polyadr[m.geom_dataid[d.narrow_geom[side]]] + face_number(m, d, side, k)
     first, n, last = m.mesh_polyvertadr[polygon], m.mesh_polyvertnum[polygon], 0
@@ -236,7 +237,7 @@ def edge_direction(m, d, side, k):
 @kernel(scalar=True)
 def face_size(m, d, side, k):
     """How many corners face k of the list has."""
-    if d.convex_side[side, KIND] == BOX:
+    if d.convex_side[side, KIND] == GeomType.BOX:
         return 4
     if is_round(d, side):
         return ROUND
@@ -262,7 +263,7 @@ def copy_face(m, d, side, k, column):
     """Write the corners of face k, clockwise as seen from outside, into columns of clip_corner."""
     face, n = face_number(m, d, side, k), face_size(m, d, side, k)
     for i in range(n):
-        if d.convex_side[side, KIND] == BOX:
+        if d.convex_side[side, KIND] == GeomType.BOX:
             p = box_corner(m, d, side, BOX_FACES[face][i])
         elif is_round(d, side):
             p = cap_corner(m, d, side, face, i)

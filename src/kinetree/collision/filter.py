@@ -7,7 +7,6 @@ from ..kernel import kernel
 from ..kernel.ops import maximum, minimum
 from ..types import DisableBit, EnableBit, SleepState
 
-FILTERPARENT, SLEEP, ASLEEP = int(DisableBit.FILTERPARENT), int(EnableBit.SLEEP), int(SleepState.ASLEEP)
 HALF = 0xFFFF  # a signature is two bodies of 16 bits each
 
 
@@ -26,7 +25,7 @@ def bits_match(m, g, h):
 @kernel
 def asleep(m, d, body):
     """Whether a body sleeps."""
-    return m.opt_enableflags & SLEEP != 0 and d.body_awake[body] == ASLEEP
+    return m.opt_enableflags & EnableBit.SLEEP != 0 and d.body_awake[body] == SleepState.ASLEEP
 
 
 @kernel
@@ -38,7 +37,7 @@ def bodies_match(m, d, a, b):
     weld_a, weld_b = m.body_weldid[a], m.body_weldid[b]
     if weld_a == weld_b or (m.body_dofnum[weld_a] == 0 and m.body_dofnum[weld_b] == 0):
         return False
-    if weld_a != 0 and weld_b != 0 and m.opt_disableflags & FILTERPARENT == 0:
+    if weld_a != 0 and weld_b != 0 and m.opt_disableflags & DisableBit.FILTERPARENT == 0:
         if weld_a == m.body_weldid[m.body_parentid[weld_b]] or weld_b == m.body_weldid[m.body_parentid[weld_a]]:
             return False
     sleeps_a, sleeps_b = asleep(m, d, a), asleep(m, d, b)

@@ -9,9 +9,10 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import dot, norm, scale, sub
+from ..types import GeomType
 from .contact import FAR
 from .simplex import at, foot_on_line, foot_on_plane, move, nearest, put
-from .support import BOX, KIND, MESH, PRISM, position, support_pair
+from .support import KIND, PRISM, position, support_pair
 
 
 @kernel(scalar=True)
@@ -19,7 +20,11 @@ def have_corners(d):
     """Whether both shapes are polytopes: then the walk ends by itself, at the exact point."""
     first, second = d.convex_side[0, KIND], d.convex_side[1, KIND]
     plain = d.convex_grown[0] == 0.0 and d.convex_grown[1] == 0.0
-    return plain and (first == MESH or first == BOX or first == PRISM) and (second == MESH or second == BOX)
+    return (
+        plain
+        and (first == GeomType.MESH or first == GeomType.BOX or first == PRISM)
+        and (second == GeomType.MESH or second == GeomType.BOX)
+    )
 
 
 @kernel(scalar=True)

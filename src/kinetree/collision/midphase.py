@@ -15,14 +15,13 @@ from .filter import can_move
 from .parameters import overrides
 from .ray_mesh import last_below
 
-MIDPHASE = int(DisableBit.MIDPHASE)
 MANY, FIXED = 64, 12  # geoms of a body from which on its tree is worth walking: one that moves, and one that does not
 
 
 @kernel
 def has_tree(m, body):
     """Whether a body takes part in the sweep as one: a tree of n geoms has 2 n - 1 nodes."""
-    if m.body_bvhnum[body] < 2 * FIXED - 1 or m.opt_disableflags & MIDPHASE != 0:
+    if m.body_bvhnum[body] < 2 * FIXED - 1 or m.opt_disableflags & DisableBit.MIDPHASE != 0:
         return False
     return m.body_bvhnum[body] >= 2 * MANY - 1 or not can_move(m, body)
 

@@ -14,7 +14,6 @@ from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_vec, sub
 from ..types import EnableBit
 
-OVERRIDE = int(EnableBit.OVERRIDE)
 NO_PAIR = -1  # for contacts that no explicit pair describes
 IN_GAP = 1  # of contact_exclude: too far apart for force
 MIN_FRICTION = 1e-5  # MuJoCo's mjMINMU
@@ -23,7 +22,7 @@ MIN_FRICTION = 1e-5  # MuJoCo's mjMINMU
 @kernel
 def overrides(m):
     """Whether the options replace what the geoms say."""
-    return m.opt_enableflags & OVERRIDE != 0
+    return m.opt_enableflags & EnableBit.OVERRIDE != 0
 
 
 @kernel

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..model import Model
 
 RAY = dict(sorted({**PRIMITIVES, GeomType.HFIELD: ray_hfield, GeomType.MESH: ray_mesh}.items()))
-PLANE = int(GeomType.PLANE)
 GROUPS = 6  # MuJoCo's mjNGROUP
 ALL_GROUPS = (1 << GROUPS) - 1
 NOBODY = -1  # the body to leave out, if none is
@@ -55,7 +54,7 @@ def is_seen(m, g, groups, static, exclude):
 @kernel(scalar=True)
 def is_beyond(m, d, g, point, cutoff):
     """Whether the ball around geom g is farther from a point than the cutoff; a plane is never left out."""
-    return m.geom_type[g] != PLANE and norm(sub(point, get3(d.geom_xpos, g))) > cutoff + m.geom_rbound[g]
+    return m.geom_type[g] != GeomType.PLANE and norm(sub(point, get3(d.geom_xpos, g))) > cutoff + m.geom_rbound[g]
 
 
 @kernel(scalar=True)
@@ -65,7 +64,7 @@ def may_meet(m, g, centre, direction, best):
     x = dot(centre, direction)
     aside = add_scaled(centre, direction, -x)
     near = (dot(aside, aside) <= r * r) & (x >= -r) & ((best < 0.0) | (x - r <= best))
-    return near | (m.geom_type[g] == PLANE)
+    return near | (m.geom_type[g] == GeomType.PLANE)
 
 
 @kernel(scalar=True)

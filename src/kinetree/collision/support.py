@@ -11,9 +11,7 @@ from ..math.vec3 import add, add_scaled, dot, get3, mul_mat_t_vec, mul_mat_vec, 
 from ..types import GeomType
 from .mesh import COLD, farthest_place, number_in_mesh, vertex
 
-SPHERE, CAPSULE, ELLIPSOID = int(GeomType.SPHERE), int(GeomType.CAPSULE), int(GeomType.ELLIPSOID)
-CYLINDER, BOX, MESH = int(GeomType.CYLINDER), int(GeomType.BOX), int(GeomType.MESH)
-PRISM = int(GeomType.HFIELD)  # of a height field, the one at hand
+PRISM = GeomType.HFIELD  # of a height field, the one at hand
 POINT, SEGMENT = 20, 21  # a sphere and a capsule without their radius
 KIND, CORNER, WARM = 0, 1, 2  # columns of convex_side
 TINY = 1e-30  # squared length below which a direction is none
@@ -91,17 +89,17 @@ def round_support(m, g, kind, direction):
     """Of a shape without corners, both in its frame."""
     x, y, z = direction
     a, b, c = 1.0 * m.geom_size[g, 0], 1.0 * m.geom_size[g, 1], 1.0 * m.geom_size[g, 2]
-    if kind == SPHERE:
+    if kind == GeomType.SPHERE:
         return a * x, a * y, a * z
-    if kind == CAPSULE:
+    if kind == GeomType.CAPSULE:
         return a * x, a * y, a * z + toward(z, b)
     if kind == SEGMENT:
         return 0.0 * x, 0.0 * y, toward(z, b)
-    if kind == CYLINDER:
+    if kind == GeomType.CYLINDER:
         square = x * x + y * y
         s = a / sqrt(square) if square >= TINY else 0.0 * a
         return s * x, s * y, toward(z, b)
-    if kind == ELLIPSOID:
+    if kind == GeomType.ELLIPSOID:
         square = a * x * a * x + b * y * b * y + c * z * c * z
         s = 1.0 / sqrt(square) if square >= TINY else 0.0 * a
         return (a * a * x * s if square >= TINY else a), b * b * y * s, c * c * z * s
@@ -115,9 +113,9 @@ def support(m, d, side, direction):
     if kind == PRISM:
         return add_scaled(prism_support(d, direction), direction, maximum(d.convex_grown[side], 0.0))
     local = mul_mat_t_vec(mat, direction)
-    if kind == MESH:
+    if kind == GeomType.MESH:
         local = mesh_support(m, d, side, local)
-    elif kind == BOX:
+    elif kind == GeomType.BOX:
         local = box_support(m, d, side, local)
     else:
         local = round_support(m, d.narrow_geom[side], kind, local)

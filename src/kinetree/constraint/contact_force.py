@@ -21,7 +21,8 @@ from ..math.spatial import join, scale6
 from ..math.vec3 import dot, get3, get9, mul_mat_t_vec
 from ..occupancy import holding
 from ..prerequisites import prepare
-from .contact_rows import PYRAMIDAL, axis_of, holds, kept, row_count, touches
+from ..types import Constraint
+from .contact_rows import axis_of, holds, kept, row_count, touches
 from .make import make_constraint
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def normal_force(m, d, c):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     kind = d.efc_type[row]  # the cone may be another now than when the rows were made
     total = zero(d.time[0]) - d.contact_adhesion[c]
-    for r in range(row, row + (row_count(kind, dim) if kind == PYRAMIDAL else 1)):
+    for r in range(row, row + (row_count(kind, dim) if kind == Constraint.CONTACT_PYRAMIDAL else 1)):
         total += d.efc_force[r]
     return where(holds(m, d, c), total, 0.0)
 
@@ -49,7 +50,7 @@ def friction_force(m, d, c, k):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     if k >= dim:
         return zero(d.time[0])
-    if d.efc_type[row] == PYRAMIDAL:
+    if d.efc_type[row] == Constraint.CONTACT_PYRAMIDAL:
         edge = row + 2 * (k - 1)
         force = (d.efc_force[edge] - d.efc_force[edge + 1]) * d.contact_friction[c, k - 1]
     else:

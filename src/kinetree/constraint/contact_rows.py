@@ -17,9 +17,6 @@ from ..math.vec3 import dot, get3
 from ..types import Cone, Constraint
 from .rows import body_weight, count, describe, has_room, put
 
-FRICTIONLESS = int(Constraint.CONTACT_FRICTIONLESS)
-PYRAMIDAL, ELLIPTIC = int(Constraint.CONTACT_PYRAMIDAL), int(Constraint.CONTACT_ELLIPTIC)
-ELLIPTIC_CONE = int(Cone.ELLIPTIC)
 NO_DOFS = 3
 
 
@@ -41,14 +38,14 @@ def holds(m, d, c):
 def row_type(m, dim):
     """Type of the rows of a contact with so many dimensions."""
     if dim == 1:
-        return FRICTIONLESS
-    return ELLIPTIC if m.opt_cone == ELLIPTIC_CONE else PYRAMIDAL
+        return Constraint.CONTACT_FRICTIONLESS
+    return Constraint.CONTACT_ELLIPTIC if m.opt_cone == Cone.ELLIPTIC else Constraint.CONTACT_PYRAMIDAL
 
 
 @kernel
 def row_count(kind, dim):
     """How many rows a contact has."""
-    return 2 * (dim - 1) if kind == PYRAMIDAL else dim
+    return 2 * (dim - 1) if kind == Constraint.CONTACT_PYRAMIDAL else dim
 
 
 @kernel
@@ -87,9 +84,9 @@ def put_contact(m, d, c, kind, dim, body0, body1, n, active, touching):
         turn, move = (s[0], s[1], s[2]), (s[3], s[4], s[5])
         at -= 1
         up = sign * dot(normal, move)
-        if kind == FRICTIONLESS:
+        if kind == Constraint.CONTACT_FRICTIONLESS:
             put(d, at, last, up)
-        elif kind == PYRAMIDAL:
+        elif kind == Constraint.CONTACT_PYRAMIDAL:
             flat = where(touching, up, 0.0)
             put_pair(d, at, n, last, up, flat, sign * f0 * dot(tangent0, move))
             put_pair(d, at + 2 * n, n, last, flat, flat, sign * f1 * dot(tangent1, move))
@@ -118,7 +115,7 @@ def describe_contact(m, d, c, kind, dim, n, body0, body1, active, touching):
     """Describe the rows: the first holds where the contact does, the others only where there is friction."""
     row, dist, margin = d.nefc[0], d.contact_dist[c], d.contact_includemargin[c]
     weight = zero(dist) + body_weight(m, body0, body1, 0)
-    if kind == PYRAMIDAL:
+    if kind == Constraint.CONTACT_PYRAMIDAL:
         f = d.contact_friction[c, 0]
         describe(d, kind, c, row_count(kind, dim), n, touching, dist, margin, 0.0)
         weight = where(touching, weight + f * f * weight, weight)

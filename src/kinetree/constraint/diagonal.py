@@ -10,8 +10,6 @@ from ..kernel.ops import zero
 from ..types import EnableBit
 from .impedance import make_impedance
 
-DIAGEXACT = int(EnableBit.DIAGEXACT)
-
 
 @kernel
 def exact_weight(m, d, row):
@@ -38,7 +36,7 @@ def exact_diagonal(m, d):
 
     Comes after `make_constraint` and `factor_m`.
     """
-    if m.opt_enableflags & DIAGEXACT and d.nefc[0] > 0:
+    if m.opt_enableflags & EnableBit.DIAGEXACT and d.nefc[0] > 0:
         for row in range(d.nefc[0]):
             d.efc_diagA[row] = exact_weight(m, d, row)
         make_impedance(m, d)

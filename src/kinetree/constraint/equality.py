@@ -14,15 +14,12 @@ from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat
 from ..types import Constraint, EqType, ObjType
 from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put, take_out_trees
 
-EQUALITY, SITE = int(Constraint.EQUALITY), int(ObjType.SITE)
-CONNECT, WELD, JOINT = int(EqType.CONNECT), int(EqType.WELD), int(EqType.JOINT)
-
 
 @kernel
 def bodies(m, e):
     """The two bodies that a connect or weld holds together."""
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
-    if m.eq_objtype[e] == SITE:
+    if m.eq_objtype[e] == ObjType.SITE:
         return m.site_bodyid[a], m.site_bodyid[b]
     return a, b
 
@@ -38,9 +35,9 @@ def body_anchor(m, d, e, b, k):
 def anchors(m, d, e):
     """The two points that a connect or weld holds together; a weld's data has them the other way round."""
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
-    if m.eq_objtype[e] == SITE:
+    if m.eq_objtype[e] == ObjType.SITE:
         return get3(d.site_xpos, a), get3(d.site_xpos, b)
-    first = 0 if m.eq_type[e] == CONNECT else 3
+    first = 0 if m.eq_type[e] == EqType.CONNECT else 3
     return body_anchor(m, d, e, a, first), body_anchor(m, d, e, b, 3 - first)
 
 
@@ -61,7 +58,7 @@ def site_quat(m, d, s):
 def orientations(m, d, e):
     """The two orientations that a weld makes equal."""
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
-    if m.eq_objtype[e] == SITE:
+    if m.eq_objtype[e] == ObjType.SITE:
         return site_quat(m, d, a), site_quat(m, d, b)
     relative = m.eq_data[e, 6], m.eq_data[e, 7], m.eq_data[e, 8], m.eq_data[e, 9]
     return mul_quat(body_quat(d, a), relative), body_quat(d, b)
@@ -120,7 +117,7 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
 @kernel
 def spatial_equality(m, d, e):
     """Three rows of a connect, six of a weld."""
-    rows = 6 if m.eq_type[e] == WELD else 3
+    rows = 6 if m.eq_type[e] == EqType.WELD else 3
     body0, body1 = bodies(m, e)
     n = chain_union(m, body0, body1)
     if has_room(d, rows, n):
@@ -133,7 +130,7 @@ def spatial_equality(m, d, e):
             q, p = orientations(m, d, e)
             turning, twist = turning_matrix(p, q, 0.5 * m.eq_data[e, 10]), vector_product(p, q)
         put_relative(m, d, body0, body1, point0, point1, n, turning, rows)
-        describe(d, EQUALITY, e, rows, n, True, 0.0, 0.0, 0.0)
+        describe(d, Constraint.EQUALITY, e, rows, n, True, 0.0, 0.0, 0.0)
         for k in range(3):
             d.efc_pos[row + k] = gap[k]
             d.efc_diagA[row + k] = body_weight(m, body0, body1, 0)
@@ -157,7 +154,7 @@ def polynomial(m, e, x):
 @kernel
 def scalar_length(m, d, e, o):
     """How far a joint or tendon is from where it is at qpos0."""
-    if m.eq_type[e] == JOINT:
+    if m.eq_type[e] == EqType.JOINT:
         a = m.jnt_qposadr[o]
         return d.qpos[a] - m.qpos0[a]
     return d.ten_length[o] - m.tendon_length0[o]
@@ -166,7 +163,7 @@ def scalar_length(m, d, e, o):
 @kernel
 def scalar_weight(m, e, o):
     """Inverse inertia along a joint or tendon at qpos0."""
-    return m.dof_invweight0[m.jnt_dofadr[o]] if m.eq_type[e] == JOINT else m.tendon_invweight0[o]
+    return m.dof_invweight0[m.jnt_dofadr[o]] if m.eq_type[e] == EqType.JOINT else m.tendon_invweight0[o]
 
 
 @kernel
@@ -174,19 +171,19 @@ def scalar_nnz(m, e, o):
     """How many dofs move a joint or tendon; none if there is no second one."""
     if o < 0:
         return 0
-    return 1 if m.eq_type[e] == JOINT else m.ten_J_rownnz[o]
+    return 1 if m.eq_type[e] == EqType.JOINT else m.ten_J_rownnz[o]
 
 
 @kernel
 def scalar_column(m, e, o, k):
     """Column of entry k in the Jacobian of a joint or tendon."""
-    return m.jnt_dofadr[o] if m.eq_type[e] == JOINT else m.ten_J_colind[m.ten_J_rowadr[o] + k]
+    return m.jnt_dofadr[o] if m.eq_type[e] == EqType.JOINT else m.ten_J_colind[m.ten_J_rowadr[o] + k]
 
 
 @kernel
 def scalar_entry(m, d, e, o, k):
     """Entry k in the Jacobian of a joint or tendon."""
-    return zero(d.time[0]) + 1.0 if m.eq_type[e] == JOINT else d.ten_J[m.ten_J_rowadr[o] + k]
+    return zero(d.time[0]) + 1.0 if m.eq_type[e] == EqType.JOINT else d.ten_J[m.ten_J_rowadr[o] + k]
 
 
 @kernel
@@ -234,7 +231,7 @@ def scalar_equality(m, d, e):
         wanted, slope = polynomial(m, e, x)
         put_merged(m, d, e, a, b, slope)
         n = take_out_trees(m, d, n)
-        describe(d, EQUALITY, e, 1, n, True, scalar_length(m, d, e, a) - wanted, 0.0, 0.0)
+        describe(d, Constraint.EQUALITY, e, 1, n, True, scalar_length(m, d, e, a) - wanted, 0.0, 0.0)
         d.efc_diagA[d.nefc[0]] = weight
         count_unless_empty(m, d, 1, n)
     else:
@@ -249,7 +246,7 @@ def equality_rows(m, d):
     """
     for e in range(m.neq):
         if d.eq_active[e] and not equality_sleeps(m, d, e):
-            if m.eq_type[e] == CONNECT or m.eq_type[e] == WELD:
+            if m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD:
                 spatial_equality(m, d, e)
             else:
                 scalar_equality(m, d, e)

@@ -9,7 +9,8 @@ from ..kernel import kernel
 from ..kernel.ops import zero
 from ..math.spatial import scale6
 from ..math.vec3 import mul_mat_t_vec
-from .equality import CONNECT, WELD, anchors, bodies, orientations, turning_matrix
+from ..types import EqType
+from .equality import anchors, bodies, orientations, turning_matrix
 
 
 @kernel
@@ -17,7 +18,7 @@ def equality_wrench(m, d, e, row):
     """Torque and force of a connect or weld on its first body at its anchor, world axes."""
     o = zero(d.time[0])
     torque = o, o, o
-    if m.eq_type[e] == WELD:
+    if m.eq_type[e] == EqType.WELD:
         q, p = orientations(m, d, e)
         turning = turning_matrix(p, q, 0.5 * m.eq_data[e, 10])
         torque = mul_mat_t_vec(turning, (d.efc_force[row + 3], d.efc_force[row + 4], d.efc_force[row + 5]))
@@ -30,12 +31,12 @@ def add_equality_forces(m, d, result):
     row = 0
     while row < d.ne[0]:
         e = d.efc_id[row]
-        if m.eq_type[e] == CONNECT or m.eq_type[e] == WELD:
+        if m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD:
             body0, body1 = bodies(m, e)
             point0, point1 = anchors(m, d, e)
             wrench = equality_wrench(m, d, e, row)
             add_wrench(d, result, body0, point0, wrench)
             add_wrench(d, result, body1, point1, scale6(wrench, -1.0))
-            row += 3 if m.eq_type[e] == CONNECT else 6
+            row += 3 if m.eq_type[e] == EqType.CONNECT else 6
         else:
             row += 1

@@ -9,15 +9,13 @@ from ..kernel import kernel
 from ..types import Constraint
 from .rows import count, count_unless_empty, describe, has_room, put, take_out_trees
 
-DOF, TENDON = int(Constraint.FRICTION_DOF), int(Constraint.FRICTION_TENDON)
-
 
 @kernel
 def dof_friction(m, d, i):
     """The row of a dof."""
     if has_room(d, 1, 1):
         put(d, d.nJ[0], i, 1.0)
-        describe(d, DOF, i, 1, 1, True, 0.0, 0.0, m.dof_frictionloss[i])
+        describe(d, Constraint.FRICTION_DOF, i, 1, 1, True, 0.0, 0.0, m.dof_frictionloss[i])
         d.efc_diagA[d.nefc[0]] = m.dof_invweight0[i]
     count(d, 1, 1)
 
@@ -37,7 +35,7 @@ def tendon_friction(m, d, t):
     if has_room(d, 1, n):
         put_tendon(m, d, t, 1.0)
         n = take_out_trees(m, d, n)
-        describe(d, TENDON, t, 1, n, True, 0.0, 0.0, m.tendon_frictionloss[t])
+        describe(d, Constraint.FRICTION_TENDON, t, 1, n, True, 0.0, 0.0, m.tendon_frictionloss[t])
         d.efc_diagA[d.nefc[0]] = m.tendon_invweight0[t]
         count_unless_empty(m, d, 1, n)
     else:

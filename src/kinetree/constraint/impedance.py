@@ -13,10 +13,6 @@ from ..math.quaternion import MIN_VALUE
 from ..types import Constraint, DisableBit, EqType
 from .contact_rows import row_count, touches
 
-PYRAMIDAL = int(Constraint.CONTACT_PYRAMIDAL)
-FRICTION_DOF, LIMIT_JOINT = int(Constraint.FRICTION_DOF), int(Constraint.LIMIT_JOINT)
-CONNECT, WELD = int(EqType.CONNECT), int(EqType.WELD)
-NO_REFSAFE = int(DisableBit.REFSAFE)
 MIN_IMPEDANCE, MAX_IMPEDANCE = 0.0001, 0.9999
 DEFAULT_SOLREF = (0.02, 1.0)
 
@@ -42,7 +38,7 @@ def safe_solref(m, ref, default):
     first, second = ref[0] > 0.0, ref[1] > 0.0
     mixed = (first & not_(second)) | (second & not_(first))
     time, ratio = where(mixed, default[0], ref[0]), where(mixed, default[1], ref[1])
-    if m.opt_disableflags & NO_REFSAFE == 0:
+    if m.opt_disableflags & DisableBit.REFSAFE == 0:
         time = where(time > 0.0, maximum(time, 2.0 * m.opt_timestep), time)
     return time, ratio
 
@@ -136,7 +132,7 @@ def set_friction(m, d, row, solref, solimp):
 def set_equality(m, d, row):
     """The rows of an equality; connect and weld are judged by the length of their violation. Returns how many there are."""
     e = d.efc_id[row]
-    rows = 3 if m.eq_type[e] == CONNECT else 6 if m.eq_type[e] == WELD else 1
+    rows = 3 if m.eq_type[e] == EqType.CONNECT else 6 if m.eq_type[e] == EqType.WELD else 1
     violation = d.efc_pos[row]
     if rows > 1:
         square = zero(violation)
@@ -162,7 +158,7 @@ def set_contact(m, d, c, share, root):
     r, f = regularisation(curve, d.efc_diagA[row]), d.contact_friction[c, 0]
     if dim > 1:
         d.contact_mu[c] = f * root
-    if kind == PYRAMIDAL:
+    if kind == Constraint.CONTACT_PYRAMIDAL:
         edge = where(touches(d, c), 2.0 * f * f * share * r, r)
         mass = 1.0 / edge
         for i in range(row, row + row_count(kind, dim)):
@@ -183,13 +179,13 @@ def set_contact(m, d, c, share, root):
 def set_loss_or_limit(m, d, row):
     """The row of a friction loss or limit."""
     kind, i = d.efc_type[row], d.efc_id[row]
-    if kind == FRICTION_DOF:
+    if kind == Constraint.FRICTION_DOF:
         set_friction(m, d, row, get_solref(m.dof_solref, i), get_solimp(m.dof_solimp, i))
-    elif kind < LIMIT_JOINT:
+    elif kind < Constraint.LIMIT_JOINT:
         set_friction(m, d, row, get_solref(m.tendon_solref_fri, i), get_solimp(m.tendon_solimp_fri, i))
     else:
         violation = d.efc_pos[row] - d.efc_margin[row]
-        if kind == LIMIT_JOINT:
+        if kind == Constraint.LIMIT_JOINT:
             set_plain(m, d, row, 1, get_solref(m.jnt_solref, i), get_solimp(m.jnt_solimp, i), violation)
         else:
             set_plain(m, d, row, 1, get_solref(m.tendon_solref_lim, i), get_solimp(m.tendon_solimp_lim, i), violation)

@@ -10,7 +10,6 @@ efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 from ..kernel import kernel
 from ..types import DisableBit
 
-NO_ISLANDS = int(DisableBit.ISLAND)
 DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END = 0, 1, 2, 3, 4, 5  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
 NONE = -1
@@ -221,7 +220,7 @@ def search(m, d):
 @kernel
 def find_islands(m, d):
     """Which trees constraints join. MuJoCo's mj_island."""
-    if d.nefc[0] == 0 or m.opt_disableflags & NO_ISLANDS:
+    if d.nefc[0] == 0 or m.opt_disableflags & DisableBit.ISLAND:
         keep_order(m, d, NONE)
     elif m.ntree == 1:
         keep_order(m, d, 0)

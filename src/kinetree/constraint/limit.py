@@ -13,8 +13,6 @@ from ..types import Constraint, JointType
 from .friction import put_tendon
 from .rows import count, count_unless_empty, describe, has_room, put, take_out_trees
 
-JOINT, TENDON = int(Constraint.LIMIT_JOINT), int(Constraint.LIMIT_TENDON)
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 PI = 3.141592653589793
 
 
@@ -27,7 +25,7 @@ def scalar_limit(m, d, j, distance, sign):
         if has_room(d, 1, 1):
             i = m.jnt_dofadr[j]
             put(d, d.nJ[0], i, where(near, zero(distance) + sign, 0.0))
-            describe(d, JOINT, j, 1, 1, near, distance, margin, 0.0)
+            describe(d, Constraint.LIMIT_JOINT, j, 1, 1, near, distance, margin, 0.0)
             d.efc_diagA[d.nefc[0]] = m.dof_invweight0[i]
         count(d, 1, 1)
 
@@ -57,7 +55,7 @@ def ball_limit(m, d, j):
         if has_room(d, 1, 3):
             for k in range(3):
                 put(d, d.nJ[0] + k, i + k, where(near, -axis[k], 0.0))
-            describe(d, JOINT, j, 1, 3, near, distance, margin, 0.0)
+            describe(d, Constraint.LIMIT_JOINT, j, 1, 3, near, distance, margin, 0.0)
             d.efc_diagA[d.nefc[0]] = m.dof_invweight0[i]
         count(d, 1, 3)
 
@@ -71,7 +69,7 @@ def tendon_limit(m, d, t, distance, sign):
         if has_room(d, 1, n):
             put_tendon(m, d, t, where(near, zero(distance) + sign, 0.0))
             n = take_out_trees(m, d, n)
-            describe(d, TENDON, t, 1, n, near, distance, margin, 0.0)
+            describe(d, Constraint.LIMIT_TENDON, t, 1, n, near, distance, margin, 0.0)
             d.efc_diagA[d.nefc[0]] = m.tendon_invweight0[t]
             count_unless_empty(m, d, 1, n)
         else:
@@ -82,9 +80,9 @@ def tendon_limit(m, d, t, distance, sign):
 def joint_limits(m, d, j):
     """The rows of a joint that has limits."""
     kind = m.jnt_type[j]
-    if kind == BALL:
+    if kind == JointType.BALL:
         ball_limit(m, d, j)
-    elif kind != FREE:
+    elif kind != JointType.FREE:
         value = d.qpos[m.jnt_qposadr[j]]
         scalar_limit(m, d, j, value - m.jnt_range[j, 0], 1.0)
         scalar_limit(m, d, j, m.jnt_range[j, 1] - value, -1.0)

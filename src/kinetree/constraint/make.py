@@ -15,23 +15,20 @@ from .island import find_islands
 from .limit import add_limits
 from .rows import count_supernodes
 
-NO_CONSTRAINT, NO_EQUALITY = int(DisableBit.CONSTRAINT), int(DisableBit.EQUALITY)
-NO_FRICTION, NO_LIMIT, NO_CONTACT = int(DisableBit.FRICTIONLOSS), int(DisableBit.LIMIT), int(DisableBit.CONTACT)
-
 
 @kernel
 def add_rows(m, d):
     """Rows of every kind that is not switched off."""
-    if m.opt_disableflags & NO_EQUALITY == 0 and m.neq > 0:
+    if m.opt_disableflags & DisableBit.EQUALITY == 0 and m.neq > 0:
         equality_rows(m, d)
     d.ne[0] = d.nefc[0]
-    if m.opt_disableflags & NO_FRICTION == 0:
+    if m.opt_disableflags & DisableBit.FRICTIONLOSS == 0:
         add_frictions(m, d)
     d.nf[0] = d.nefc[0] - d.ne[0]
-    if m.opt_disableflags & NO_LIMIT == 0:
+    if m.opt_disableflags & DisableBit.LIMIT == 0:
         add_limits(m, d)
     d.nl[0] = d.nefc[0] - d.ne[0] - d.nf[0]
-    if m.opt_disableflags & NO_CONTACT == 0:
+    if m.opt_disableflags & DisableBit.CONTACT == 0:
         add_contacts(m, d)
 
 
@@ -44,7 +41,7 @@ def make_constraint(m, d):
     forget_rows(d)
     if d.overflow[0] == 0:
         forget_addresses(d)
-        if m.opt_disableflags & NO_CONSTRAINT == 0 and m.nv > 0:
+        if m.opt_disableflags & DisableBit.CONSTRAINT == 0 and m.nv > 0:
             add_rows(m, d)
         if d.overflow[0] == 0:
             count_supernodes(d)

@@ -16,9 +16,6 @@ from .contact_rows import row_count, touches
 from .equality import anchors, bodies, orientations, vector_product
 from .jacobian_product import multiply_J
 
-PYRAMIDAL = int(Constraint.CONTACT_PYRAMIDAL)
-CONNECT, WELD = int(EqType.CONNECT), int(EqType.WELD)
-
 
 @kernel
 def add_surface_velocity(m, d, c):
@@ -26,7 +23,7 @@ def add_surface_velocity(m, d, c):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     for k in range(1, dim if dim < 4 else 4):
         v = d.contact_surfacevel[c, k - 1]
-        if d.efc_type[row] == PYRAMIDAL:
+        if d.efc_type[row] == Constraint.CONTACT_PYRAMIDAL:
             v = d.contact_friction[c, k - 1] * v
             i = row + 2 * (k - 1)
             d.efc_vel[i] += where(touches(d, c), v, 0.0)
@@ -40,8 +37,8 @@ def add_adhesion(m, d, c):
     """Add R times the adhesive force of each row: a pyramid shares it among its edges."""
     row, dim, force = d.contact_efc_address[c], d.contact_dim[c], d.contact_adhesion[c]
     rows = 1
-    if d.efc_type[row] == PYRAMIDAL:
-        rows = row_count(PYRAMIDAL, dim)
+    if d.efc_type[row] == Constraint.CONTACT_PYRAMIDAL:
+        rows = row_count(Constraint.CONTACT_PYRAMIDAL, dim)
         force = where(touches(d, c), force / rows, force)
     for r in range(row, row + rows):
         d.efc_aref[r] += where(d.efc_D[r] > 0.0, d.efc_R[r] * force, 0.0)
@@ -89,14 +86,14 @@ def weld_bias(m, d, e, bias):
 def subtract_bias(m, d, row):
     """Take dJ/dt qvel off a connect or weld. Returns the next equality's row."""
     e = d.efc_id[row]
-    if m.eq_type[e] != CONNECT and m.eq_type[e] != WELD:
+    if m.eq_type[e] != EqType.CONNECT and m.eq_type[e] != EqType.WELD:
         return row + 1
     body0, body1 = bodies(m, e)
     point0, point1 = anchors(m, d, e)
     a, b = point_bias(m, d, body0, point0), point_bias(m, d, body1, point1)
     for k in range(3):
         d.efc_aref[row + k] -= a[k + 3] - b[k + 3]
-    if m.eq_type[e] == CONNECT:
+    if m.eq_type[e] == EqType.CONNECT:
         return row + 3
     turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
     for k in range(3):

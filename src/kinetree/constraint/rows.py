@@ -17,13 +17,11 @@ from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
 from ..types import Jacobian
 
-SPARSE, AUTO = int(Jacobian.SPARSE), int(Jacobian.AUTO)
-
 
 @kernel
 def is_sparse(m):
     """Whether MuJoCo stores the Jacobian sparse: then rows are left out for lack of columns, else for lack of values."""
-    return m.opt_jacobian == SPARSE or (m.opt_jacobian == AUTO and m.nv >= SPARSE_FROM)
+    return m.opt_jacobian == Jacobian.SPARSE or (m.opt_jacobian == Jacobian.AUTO and m.nv >= SPARSE_FROM)
 
 
 @kernel

@@ -6,10 +6,7 @@ Reads: efc_type, efc_id, efc_force, efc_J, ten_J, ten_length. Adds to ten_push.
 from ..kernel import kernel
 from ..kernel.ops import where, zero
 from ..types import Constraint, EqType
-from .equality import CONNECT, WELD, polynomial, scalar_length
-
-TENDON_EQUALITY = int(EqType.TENDON)
-FRICTION, LIMIT = int(Constraint.FRICTION_TENDON), int(Constraint.LIMIT_TENDON)
+from .equality import polynomial, scalar_length
 
 
 @kernel
@@ -39,11 +36,11 @@ def add_row_pushes(m, d):
     row = 0
     while row < d.ne[0]:
         e = d.efc_id[row]
-        if m.eq_type[e] == TENDON_EQUALITY:
+        if m.eq_type[e] == EqType.TENDON:
             add_tendon_equality(m, d, e, row)
-        row += 3 if m.eq_type[e] == CONNECT else 6 if m.eq_type[e] == WELD else 1
+        row += 3 if m.eq_type[e] == EqType.CONNECT else 6 if m.eq_type[e] == EqType.WELD else 1
     for row in range(d.ne[0], d.ne[0] + d.nf[0] + d.nl[0]):
-        if d.efc_type[row] == FRICTION:
+        if d.efc_type[row] == Constraint.FRICTION_TENDON:
             d.ten_push[d.efc_id[row]] += d.efc_force[row]
-        elif d.efc_type[row] == LIMIT:
+        elif d.efc_type[row] == Constraint.LIMIT_TENDON:
             d.ten_push[d.efc_id[row]] += side_of_limit(m, d, row, d.efc_id[row]) * d.efc_force[row]

@@ -15,7 +15,6 @@ from ..math.quaternion import normalize4
 from ..math.vec3 import dot
 from ..types import JointType
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 HALF_TURN = (
     PI * PI * (1.0 - 1e-14)
 )  # squared angle [rad^2] from which on a turn counts as half a turn: that is rounding
@@ -55,8 +54,8 @@ def is_doubtful(m, a):
         if not_(absolute(a.target[k]) <= LARGEST):
             return True
     for j in range(m.njnt):
-        if m.jnt_type[j] == FREE or m.jnt_type[j] == BALL:
-            k = m.jnt_qposadr[j] + (3 if m.jnt_type[j] == FREE else 0)
+        if m.jnt_type[j] == JointType.FREE or m.jnt_type[j] == JointType.BALL:
+            k = m.jnt_qposadr[j] + (3 if m.jnt_type[j] == JointType.FREE else 0)
             square = 0.0
             for i in range(k, k + 4):
                 square += a.target[i] * a.target[i]
@@ -72,15 +71,15 @@ def predicted_error(m, d, a):
         a.predicted[k] = d.qpos[k]
     move_position(m, a.predicted, d.qvel, a.h[0])
     for j in range(m.njnt):
-        if m.jnt_type[j] == FREE:
+        if m.jnt_type[j] == JointType.FREE:
             normalize_quat(a.target, m.jnt_qposadr[j] + 3)
-        elif m.jnt_type[j] == BALL:
+        elif m.jnt_type[j] == JointType.BALL:
             normalize_quat(a.target, m.jnt_qposadr[j])
     position_difference(m, a.predicted, a.target, a.error)
     for j in range(m.njnt):
-        if m.jnt_type[j] == FREE:
+        if m.jnt_type[j] == JointType.FREE:
             settle_half_turn(a.error, m.jnt_dofadr[j] + 3)
-        elif m.jnt_type[j] == BALL:
+        elif m.jnt_type[j] == JointType.BALL:
             settle_half_turn(a.error, m.jnt_dofadr[j])
 
 

@@ -8,8 +8,6 @@ for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 
 from .. import pipeline
 from ..bad_states import (
-    BADQACC,
-    BADQVEL,
     KINDS_OF_RETURN,
     LACKS_ROOM,
     PAUSED,
@@ -22,7 +20,6 @@ from ..bad_states import (
 )
 from ..dynamics.applied import add_applied_wrenches
 from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, note_positions
-from ..dynamics.sleep_state import SLEEP
 from ..dynamics.waking import count_awake, wake_tree
 from ..integrator.advance import advance_inputs, advance_state
 from ..integrator.coupling import armature_couples, damping_couples
@@ -30,7 +27,7 @@ from ..kernel import kernel
 from ..kernel.guard import STEPS, time_is_up
 from ..kernel.ops import any_
 from ..math.sparse_lu import diagonal
-from ..types import EnableBit, SensorType
+from ..types import EnableBit, SensorType, WarningType
 from .arrays import declare
 from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
@@ -38,7 +35,6 @@ from .solvers import MABA
 
 DOUBTFUL = -KINDS_OF_RETURN  # the target must be checked first
 COUPLED = -2 * KINDS_OF_RETURN  # the solver must be chosen anew: maba does not see what couples the dofs of this model
-ENERGY, DIAGEXACT, E_KINETIC = int(EnableBit.ENERGY), int(EnableBit.DIAGEXACT), int(SensorType.E_KINETIC)
 
 
 @kernel
@@ -104,10 +100,10 @@ def evaluate(m, d, a):
 @kernel
 def needs_inertia(m, d, a):
     """Whether a step needs M: for the solver, for constraints, or for the kinetic energy."""
-    if a.solver != MABA or d.nefc[0] > 0 or m.opt_enableflags & ENERGY != 0:
+    if a.solver != MABA or d.nefc[0] > 0 or m.opt_enableflags & EnableBit.ENERGY != 0:
         return True
     for i in range(m.nsensor):
-        if m.sensor_type[i] == E_KINETIC:
+        if m.sensor_type[i] == SensorType.E_KINETIC:
             return True
     return False
 
@@ -127,7 +123,7 @@ def accelerate(m, d, a):
 @kernel
 def keep_awake(m, d, a):
     """Trees with gains stay awake: the controller is a force on them."""
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         before = d.ntree_awake[0]
         for i in range(m.nv):
             if any_((a.kp[i] != 0.0) | (a.kd[i] != 0.0)):
@@ -147,13 +143,13 @@ def forward(m, d, a):
     pipeline.make_constraint(m, d)
     if needs_inertia(m, d, a):
         pipeline.make_m(m, d)
-    if m.opt_enableflags & DIAGEXACT and d.nefc[0] > 0:
+    if m.opt_enableflags & EnableBit.DIAGEXACT and d.nefc[0] > 0:
         pipeline.factor_m(m, d)
         pipeline.exact_diagonal(m, d)
     pipeline.transmission(m, d)
     pipeline.sensor_pos(m, d)
     pipeline.energy_after_position(m, d)
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         note_positions(m, d)
         fall_asleep(m, d)  # here, where what depends on velocities is still to come
     d.flg_subtreevel[0] = False
@@ -174,7 +170,7 @@ def move_on(m, d, a):
     """The next state, by semi-implicit Euler; what fell asleep stays behind."""
     for i in range(m.nv):
         d.step_acc[i] = d.qacc[i]
-    if m.opt_enableflags & SLEEP:
+    if m.opt_enableflags & EnableBit.SLEEP:
         pipeline.update_sleep(m, d)
     advance_inputs(m, d)
     advance_state(m, d)
@@ -242,14 +238,14 @@ def run_steps(m, d, a):
         if k > 0 and time_is_up(d, STEPS):
             d.steps_left[0] = a.steps - k
             return PAUSED + KINDS_OF_RETURN * (a.steps - k)
-        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, BADQVEL):
+        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, WarningType.BADQVEL):
             return 1 + KINDS_OF_RETURN * (a.steps - k)
         begin_pass(m, d)
         forward(m, d, a)
         if lacked_room(m, d):
             d.steps_left[0] = a.steps - k
             return LACKS_ROOM + KINDS_OF_RETURN * (a.steps - k)
-        if (k > 0 or a.unchecked == 0) and motion_is_bad(m, d, d.qacc, BADQACC):
+        if (k > 0 or a.unchecked == 0) and motion_is_bad(m, d, d.qacc, WarningType.BADQACC):
             return 1 + KINDS_OF_RETURN * (k - a.steps)
         move_on(m, d, a)
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0

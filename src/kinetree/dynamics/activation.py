@@ -12,9 +12,6 @@ from .dcmotor import next_motor_state
 from .history import insert
 from .servo import clip, shortest_rotation, wrap_period, wrapped
 
-INTEGRATOR, FILTEREXACT, DCMOTOR = int(DynType.INTEGRATOR), int(DynType.FILTEREXACT), int(DynType.DCMOTOR)
-SO3, NO_ACTUATION = int(GainType.SO3), int(DisableBit.ACTUATION)
-
 
 @kernel
 def actuator_disabled(m, k):
@@ -27,9 +24,9 @@ def actuator_disabled(m, k):
 def next_activation(m, d, k, slot, rate):
     """Activation of actuator k in a slot of act after a step at the given rate, within limits. mj_nextActivation."""
     kind, h, now = m.actuator_dyntype[k], m.opt_timestep, d.act[slot]
-    if kind == DCMOTOR:
+    if kind == DynType.DCMOTOR:
         return next_motor_state(m, d, k, slot, rate)
-    if kind == FILTEREXACT:
+    if kind == DynType.FILTEREXACT:
         time = maximum(MIN_VALUE, m.actuator_dynprm[k, 0])
         out = now + rate * time * (1.0 - exp(-h / time))
     else:
@@ -49,7 +46,7 @@ def wrap_rotation(d, first):
 @kernel
 def advance_activations(m, d, rates):
     """Move act on by a step at the given rates; setpoints on circles and rotations are brought back to one turn."""
-    if m.opt_disableflags & NO_ACTUATION:
+    if m.opt_disableflags & DisableBit.ACTUATION:
         return
     for k in range(m.nactuator):
         first, n = m.actuator_actadr[k], m.actuator_actnum[k]
@@ -58,8 +55,8 @@ def advance_activations(m, d, rates):
             if actuator_disabled(m, k):
                 rate = zero(rate)
             d.act[slot] = next_activation(m, d, k, slot, rate)
-        if n > 0 and m.actuator_dyntype[k] == INTEGRATOR:
-            if m.actuator_gaintype[k] == SO3:
+        if n > 0 and m.actuator_dyntype[k] == DynType.INTEGRATOR:
+            if m.actuator_gaintype[k] == GainType.SO3:
                 wrap_rotation(d, first)
             else:
                 last = first + n - 1

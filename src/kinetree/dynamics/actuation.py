@@ -28,22 +28,13 @@ from .servo import (
 )
 from .sleep_state import actuator_sleeps
 
-INTEGRATOR, FILTER, FILTEREXACT = int(DynType.INTEGRATOR), int(DynType.FILTER), int(DynType.FILTEREXACT)
-DYN_NONE, DYN_MUSCLE, DYN_DCMOTOR, DYN_PID = (int(DynType[n]) for n in ("NONE", "MUSCLE", "DCMOTOR", "PID"))
-GAIN_FIXED, GAIN_AFFINE, GAIN_MUSCLE = int(GainType.FIXED), int(GainType.AFFINE), int(GainType.MUSCLE)
-GAIN_DCMOTOR, GAIN_SO3, GAIN_PID, GAIN_USER = (int(GainType[n]) for n in ("DCMOTOR", "SO3", "PID", "USER"))
-BIAS_AFFINE, BIAS_MUSCLE = int(BiasType.AFFINE), int(BiasType.MUSCLE)
-BIAS_DCMOTOR, BIAS_USER = int(BiasType.DCMOTOR), int(BiasType.USER)
-TENDON, FREE, BALL = int(TrnType.TENDON), int(JointType.FREE), int(JointType.BALL)
-NO_ACTUATION, NO_CLAMP, NO_GRAVITY = (int(DisableBit[n]) for n in ("ACTUATION", "CLAMPCTRL", "GRAVITY"))
-BADCTRL = int(WarningType.BADCTRL)
 MAX_VALUE = 1e10  # MuJoCo's mjMAXVAL: beyond it a number counts as bad
 
 
 @kernel
 def no_actuation(m):
     """Whether there is nothing to do."""
-    return m.nactuator == 0 or m.opt_disableflags & NO_ACTUATION != 0
+    return m.nactuator == 0 or m.opt_disableflags & DisableBit.ACTUATION != 0
 
 
 @kernel
@@ -59,7 +50,7 @@ def read_controls(m, d):
                 for i in range(size):
                     past = read(d.history, a, n, size, i, d.time[0] - delay, m.actuator_history[k, 1])
                     d.ctrl_used[u + i] = where(delay != 0.0, past, d.ctrl[u + i])
-    if m.opt_disableflags & NO_CLAMP == 0:
+    if m.opt_disableflags & DisableBit.CLAMPCTRL == 0:
         for i in range(m.nu):
             if m.actuator_ctrllimited[i]:
                 d.ctrl_used[i] = clip(d.ctrl_used[i], m.actuator_ctrlrange[i, 0], m.actuator_ctrlrange[i, 1])
@@ -73,8 +64,8 @@ def drop_bad_controls(m, d):
         if happens(bad):
             for j in range(m.nu):
                 d.ctrl_used[j] = where(bad, 0.0, d.ctrl_used[j])
-            d.warning_lastinfo[BADCTRL] = i
-            d.warning_number[BADCTRL] += 1
+            d.warning_lastinfo[WarningType.BADCTRL] = i
+            d.warning_number[WarningType.BADCTRL] += 1
 
 
 @kernel
@@ -84,17 +75,17 @@ def set_rates(m, d, k):
     u, last = m.actuator_ctrladr[k], first + n - 1
     for i in range(first, first + n):
         d.act_dot[i] = 0.0
-    if kind == INTEGRATOR:
+    if kind == DynType.INTEGRATOR:
         num = m.actuator_ctrlnum[k]
         for i in range(num):
             d.act_dot[last - num + 1 + i] = d.ctrl_used[u + i]
-    elif kind == FILTER or kind == FILTEREXACT:
+    elif kind == DynType.FILTER or kind == DynType.FILTEREXACT:
         d.act_dot[last] = (d.ctrl_used[u] - d.act[last]) / maximum(MIN_VALUE, m.actuator_dynprm[k, 0])
-    elif kind == DYN_MUSCLE:
+    elif kind == DynType.MUSCLE:
         d.act_dot[last] = muscle_dynamics(m, k, d.ctrl_used[u], d.act[last])
-    elif kind == DYN_PID:
+    elif kind == DynType.PID:
         pid_dynamics(m, d, k)
-    elif kind == DYN_DCMOTOR:
+    elif kind == DynType.DCMOTOR:
         motor_dynamics(m, d, k)
 
 
@@ -108,9 +99,9 @@ def actuator_dynamics(m, d):
     for k in range(m.nactuator):
         if m.actuator_actadr[k] >= 0 and not actuator_sleeps(m, d, k):
             set_rates(m, d, k)
-        if m.actuator_gaintype[k] == GAIN_USER:
+        if m.actuator_gaintype[k] == GainType.USER:
             d.user_gain[k] = 1.0
-        if m.actuator_biastype[k] == BIAS_USER:
+        if m.actuator_biastype[k] == BiasType.USER:
             d.user_bias[k] = 0.0
 
 
@@ -127,13 +118,13 @@ def gain(m, d, k, row):
     """Force per unit of control or activation; of a pid: per unit of its integral."""
     kind = m.actuator_gaintype[k]
     value = m.actuator_gainprm[k, 0]
-    if kind == GAIN_AFFINE:
+    if kind == GainType.AFFINE:
         value += m.actuator_gainprm[k, 1] * d.actuator_length[row] + m.actuator_gainprm[k, 2] * d.actuator_velocity[row]
-    elif kind == GAIN_MUSCLE:
+    elif kind == GainType.MUSCLE:
         value = muscle_gain(m, d, k, row)
-    elif kind == GAIN_DCMOTOR:
+    elif kind == GainType.DCMOTOR:
         value = motor_gain(m, d, k)
-    elif kind == GAIN_USER:
+    elif kind == GainType.USER:
         value = d.user_gain[k]
     return value
 
@@ -142,9 +133,9 @@ def gain(m, d, k, row):
 def state_slot(m, k):
     """Place in act of the state that the gain multiplies, -1 for none: a motor's current, a pid's integral, or the last."""
     kind = m.actuator_gaintype[k]
-    if kind == GAIN_DCMOTOR:
+    if kind == GainType.DCMOTOR:
         return motor_slots(m, k)[4]
-    if kind == GAIN_PID:
+    if kind == GainType.PID:
         return pid_slots(m, k)[1]
     return m.actuator_actadr[k] + m.actuator_actnum[k] - 1 if m.actuator_actnum[k] > 0 else -1
 
@@ -155,11 +146,11 @@ def input_of(m, d, k, row):
     kind, slot, value = m.actuator_gaintype[k], state_slot(m, k), 0.0
     if slot >= 0:
         value = activation(m, d, k, slot)
-    elif kind == GAIN_DCMOTOR:
+    elif kind == GainType.DCMOTOR:
         value = motor_voltage(m, d, k, motor_slots(m, k)[1])
-    elif kind != GAIN_PID and m.actuator_ctrlnum[k] > 0:
+    elif kind != GainType.PID and m.actuator_ctrlnum[k] > 0:
         value = d.ctrl_used[m.actuator_ctrladr[k]]
-    if kind == GAIN_FIXED:
+    if kind == GainType.FIXED:
         value = wrapped(value, d.actuator_length[row], wrap_period(m, k))
     return value
 
@@ -169,15 +160,15 @@ def bias(m, d, k, row, gain_now):
     """Force without control."""
     kind = m.actuator_biastype[k]
     value = 0.0
-    if kind == BIAS_AFFINE:
+    if kind == BiasType.AFFINE:
         value = m.actuator_biasprm[k, 0]
         value += m.actuator_biasprm[k, 1] * d.actuator_length[row] + m.actuator_biasprm[k, 2] * d.actuator_velocity[row]
-    elif kind == BIAS_MUSCLE:
+    elif kind == BiasType.MUSCLE:
         value = muscle_bias(m, d, k, row)
-    elif kind == BIAS_DCMOTOR:
+    elif kind == BiasType.DCMOTOR:
         if motor_slots(m, k)[4] < 0:  # back-EMF; with a current state it is in the rate of that
             value = -gain_now * m.actuator_gainprm[k, 1] * d.actuator_velocity[row]
-    elif kind == BIAS_USER:
+    elif kind == BiasType.USER:
         value = d.user_bias[k]
     return value
 
@@ -186,8 +177,8 @@ def bias(m, d, k, row, gain_now):
 def set_force(m, d, k):
     """Force of actuator k before any limit."""
     row, kind = m.actuator_outadr[k], m.actuator_gaintype[k]
-    if kind == GAIN_SO3:
-        if m.actuator_dyntype[k] == DYN_NONE:
+    if kind == GainType.SO3:
+        if m.actuator_dyntype[k] == DynType.NONE:
             orientation_forces(m, d, k, orientation_control(m, d, k))
         else:
             a = m.actuator_actadr[k]
@@ -196,7 +187,7 @@ def set_force(m, d, k):
     else:
         gain_now = gain(m, d, k, row)
         force = gain_now * input_of(m, d, k, row) + bias(m, d, k, row, gain_now)
-        if kind == GAIN_PID:
+        if kind == GainType.PID:
             force += pid_input(m, d, k)
         d.actuator_force[row] = force
 
@@ -206,13 +197,13 @@ def limit_tendon_force(m, d, t):
     """Scale all actuators of a tendon alike so that their sum stays in its range."""
     total = zero(d.ten_length[t])
     for k in range(m.nactuator):
-        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
+        if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == t:
             total += d.actuator_force[m.actuator_outadr[k]]
     low, high = m.tendon_actfrcrange[t, 0], m.tendon_actfrcrange[t, 1]
     share = clip(total, low, high) / where(total == 0.0, 1.0, total)
     share = where(total == 0.0, 1.0, share)
     for k in range(m.nactuator):
-        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
+        if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == t:
             d.actuator_force[m.actuator_outadr[k]] *= share
 
 
@@ -225,7 +216,7 @@ def limit_forces(m, d):
     for k in range(m.nactuator):
         if m.actuator_forcelimited[k]:
             row, low, high = m.actuator_outadr[k], m.actuator_forcerange[k, 0], m.actuator_forcerange[k, 1]
-            if m.actuator_gaintype[k] == GAIN_SO3:
+            if m.actuator_gaintype[k] == GainType.SO3:
                 bound_torque(d, row, high)
             else:
                 for i in range(row, row + m.actuator_outnum[k]):
@@ -241,11 +232,11 @@ def joint_forces(m, d):
         first, force = d.moment_rowadr[row], d.actuator_force[row]
         for i in range(first, first + d.moment_rownnz[row]):
             d.qfrc_actuator[d.moment_colind[i]] += d.actuator_moment[i] * force
-    compensate = m.flg_gravcomp != 0 and m.opt_disableflags & NO_GRAVITY == 0
+    compensate = m.flg_gravcomp != 0 and m.opt_disableflags & DisableBit.GRAVITY == 0
     for j in range(m.njnt):
         v = m.jnt_dofadr[j]
         if compensate and m.jnt_actgravcomp[j]:
-            n = 6 if m.jnt_type[j] == FREE else 3 if m.jnt_type[j] == BALL else 1
+            n = 6 if m.jnt_type[j] == JointType.FREE else 3 if m.jnt_type[j] == JointType.BALL else 1
             for i in range(v, v + n):
                 d.qfrc_actuator[i] += d.qfrc_gravcomp[i]
         if m.jnt_actfrclimited[j]:
@@ -266,7 +257,7 @@ def actuator_forces(m, d):
             set_force(m, d, k)
     limit_forces(m, d)
     for k in range(m.nactuator):
-        if m.actuator_biastype[k] == BIAS_DCMOTOR and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
+        if m.actuator_biastype[k] == BiasType.DCMOTOR and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             d.actuator_force[m.actuator_outadr[k]] += friction_and_cogging(m, d, k)
     joint_forces(m, d)
 

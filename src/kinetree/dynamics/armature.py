@@ -8,8 +8,6 @@ from ..kernel import kernel
 from ..kernel.ops import needs
 from ..types import TrnType
 
-JOINT, JOINTINPARENT, TENDON = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.TENDON)
-
 
 @kernel
 def squared_gear(m, k):
@@ -22,13 +20,13 @@ def squared_gear(m, k):
 def drives_joint(m, k, j):
     """Whether actuator k acts on joint j."""
     kind = m.actuator_trntype[k]
-    return m.actuator_trnid[k, 0] == j and (kind == JOINT or kind == JOINTINPARENT)
+    return m.actuator_trnid[k, 0] == j and (kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT)
 
 
 @kernel
 def drives_tendon(m, k, t):
     """Whether actuator k acts on tendon t."""
-    return m.actuator_trnid[k, 0] == t and m.actuator_trntype[k] == TENDON
+    return m.actuator_trnid[k, 0] == t and m.actuator_trntype[k] == TrnType.TENDON
 
 
 @kernel

@@ -9,11 +9,8 @@ from ..kernel import kernel, stage
 from ..kernel.ops import where
 from ..math.quaternion import MIN_VALUE, get4, mul_quat, rotate, to_matrix
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, norm, set3, set9, sub
-from ..types import CamLight
-from .sleep_state import AWAKE, some_sleep
-
-TRACK, TRACKCOM = int(CamLight.TRACK), int(CamLight.TRACKCOM)
-TARGETBODY, TARGETBODYCOM = int(CamLight.TARGETBODY), int(CamLight.TARGETBODYCOM)
+from ..types import CamLight, SleepState
+from .sleep_state import some_sleep
 
 
 @kernel
@@ -28,7 +25,7 @@ def direction(v):
 @kernel
 def target_of(d, mode, target):
     """The point that a targeting camera or light looks at."""
-    if mode == TARGETBODY:
+    if mode == CamLight.TARGETBODY:
         return get3(d.xpos, target)
     return get3(d.subtree_com, target)
 
@@ -37,17 +34,17 @@ def target_of(d, mode, target):
 def place_camera(m, d, i):
     """Pose of one camera."""
     b, mode, target = m.cam_bodyid[i], m.cam_mode[i], m.cam_targetbodyid[i]
-    if mode == TRACK:
+    if mode == CamLight.TRACK:
         set3(d.cam_xpos, i, add(get3(d.xpos, b), get3(m.cam_pos0, i)))
         set9(d.cam_xmat, i, get9(m.cam_mat0, i))
         return
-    if mode == TRACKCOM:
+    if mode == CamLight.TRACKCOM:
         set3(d.cam_xpos, i, add(get3(d.subtree_com, b), get3(m.cam_poscom0, i)))
         set9(d.cam_xmat, i, get9(m.cam_mat0, i))
         return
     pos = add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(m.cam_pos, i)))
     set3(d.cam_xpos, i, pos)
-    if (mode == TARGETBODY or mode == TARGETBODYCOM) and target >= 0:
+    if (mode == CamLight.TARGETBODY or mode == CamLight.TARGETBODYCOM) and target >= 0:
         z = direction(sub(pos, target_of(d, mode, target)))
         x = direction(cross((0.0, 0.0, 1.0), z))
         y = direction(cross(z, x))
@@ -60,17 +57,17 @@ def place_camera(m, d, i):
 def place_light(m, d, i):
     """Position and direction of one light."""
     b, mode, target = m.light_bodyid[i], m.light_mode[i], m.light_targetbodyid[i]
-    if mode == TRACK:
+    if mode == CamLight.TRACK:
         set3(d.light_xpos, i, add(get3(d.xpos, b), get3(m.light_pos0, i)))
         set3(d.light_xdir, i, direction(get3(m.light_dir0, i)))
         return
-    if mode == TRACKCOM:
+    if mode == CamLight.TRACKCOM:
         set3(d.light_xpos, i, add(get3(d.subtree_com, b), get3(m.light_poscom0, i)))
         set3(d.light_xdir, i, direction(get3(m.light_dir0, i)))
         return
     pos = add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(m.light_pos, i)))
     set3(d.light_xpos, i, pos)
-    if (mode == TARGETBODY or mode == TARGETBODYCOM) and target >= 0:
+    if (mode == CamLight.TARGETBODY or mode == CamLight.TARGETBODYCOM) and target >= 0:
         set3(d.light_xdir, i, direction(sub(target_of(d, mode, target), pos)))
     else:
         set3(d.light_xdir, i, direction(rotate(get4(d.xquat, b), get3(m.light_dir, i))))
@@ -79,7 +76,11 @@ def place_light(m, d, i):
 @kernel
 def stays(m, d, b, target):
     """Whether trees sleep, and neither a body nor the target of what is fixed to it is awake."""
-    return some_sleep(m, d) and d.body_awake[b] != AWAKE and (target < 0 or d.body_awake[target] != AWAKE)
+    return (
+        some_sleep(m, d)
+        and d.body_awake[b] != SleepState.AWAKE
+        and (target < 0 or d.body_awake[target] != SleepState.AWAKE)
+    )
 
 
 @stage

@@ -13,8 +13,6 @@ from ..math.vec3 import add, column, cross, get3, get9, scale, set3, sub
 from ..types import JointType
 from .sleep_state import BODIES, BODIES_END, JOINTS, JOINTS_END, some_sleep
 
-FREE, BALL, SLIDE = int(JointType.FREE), int(JointType.BALL), int(JointType.SLIDE)
-
 
 @kernel
 def finish_centre(d, b, mass, moment):
@@ -65,14 +63,14 @@ def set_motion_axes(m, d, j):
     b = m.jnt_bodyid[j]
     v = m.jnt_dofadr[j]
     kind = m.jnt_type[j]
-    if kind == SLIDE:
+    if kind == JointType.SLIDE:
         axis = get3(d.xaxis, j)
         none = zero(axis[0])
         set6(d.cdof, v, (none, none, none, axis[0], axis[1], axis[2]))
         return
     arm = sub(get3(d.xpos, b), get3(d.xanchor, j))
-    if kind == FREE or kind == BALL:
-        if kind == FREE:
+    if kind == JointType.FREE or kind == JointType.BALL:
+        if kind == JointType.FREE:
             set6(d.cdof, v, (0.0, 0.0, 0.0, 1.0, 0.0, 0.0))
             set6(d.cdof, v + 1, (0.0, 0.0, 0.0, 0.0, 1.0, 0.0))
             set6(d.cdof, v + 2, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0))

@@ -19,7 +19,6 @@ from ..types import JointType
 if TYPE_CHECKING:
     from ..model import Model
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 PI = 3.141592653589793
 SMALL = 1e-4  # squared: below, four terms of a series are right to the last digit
 
@@ -69,11 +68,11 @@ def move_quat(qpos, a, velocity, v, dt):
 def move_joint(m, j, qpos, velocity, dt):
     """The part of a joint in qpos moved along a velocity for a time dt, in place."""
     a, v, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
-    if kind == FREE:
+    if kind == JointType.FREE:
         for k in range(3):
             qpos[a + k] += dt * velocity[v + k]
         move_quat(qpos, a + 3, velocity, v + 3, dt)
-    elif kind == BALL:
+    elif kind == JointType.BALL:
         move_quat(qpos, a, velocity, v, dt)
     else:
         qpos[a] += dt * velocity[v]
@@ -102,12 +101,12 @@ def position_difference(m, start, end, out):
     """The velocity that leads from one configuration to another in unit time."""
     for j in range(m.njnt):
         a, v, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
-        if kind == FREE:
+        if kind == JointType.FREE:
             for k in range(3):
                 out[v + k] = end[a + k] - start[a + k]
             a += 3
             v += 3
-        if kind == FREE or kind == BALL:
+        if kind == JointType.FREE or kind == JointType.BALL:
             r = quat_difference(start, end, a)
             for k in range(3):
                 out[v + k] = r[k]

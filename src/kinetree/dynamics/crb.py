@@ -24,8 +24,6 @@ from ..types import JointType
 from .armature import joint_armature, may_have_armature, tendon_armature
 from .sleep_state import BODIES, BODIES_END, some_sleep, tendon_sleeps
 
-FREE = int(JointType.FREE)
-
 
 @kernel
 def add10(a, b):
@@ -101,7 +99,7 @@ def inertia_matrix(m, d, run):
     """M from composite inertias, with the armature of joints, for a run of bodies."""
     for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
         root = m.body_rootid[b]
-        below_free = b != root and m.body_jntnum[root] == 1 and m.jnt_type[m.body_jntadr[root]] == FREE
+        below_free = b != root and m.body_jntnum[root] == 1 and m.jnt_type[m.body_jntadr[root]] == JointType.FREE
         inertia = get10(d.crb, b)
         to_root = sub(get3(d.xpos, root), get3(d.xpos, b))
         first = m.body_dofadr[b]

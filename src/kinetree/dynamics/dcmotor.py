@@ -11,9 +11,10 @@ biasprm: cogging amplitude, periods and phase, Coulomb and static friction, Stri
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, sin, where
 from ..math.quaternion import MIN_VALUE
-from .servo import FF, POS, VEL, clip, error_rate, limit_rate, servo_inputs
+from ..types import CtrlInput
+from .servo import clip, error_rate, limit_rate, servo_inputs
 
-CONTROLLED = POS | VEL | FF
+CONTROLLED = CtrlInput.POS | CtrlInput.VEL | CtrlInput.FF
 
 
 @kernel

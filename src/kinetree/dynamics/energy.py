@@ -18,9 +18,6 @@ from .spring import (
     translation_displacement,
 )
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-NO_SPRING, NO_GRAVITY = int(DisableBit.SPRING), int(DisableBit.GRAVITY)
-
 
 @kernel
 def gravity_energy(m, d):
@@ -46,10 +43,10 @@ def joint_energy(m, d, j):
     a, kind = m.jnt_qposadr[j], m.jnt_type[j]
     total = zero(d.energy[0])
     if needs(is_stiff(stiffness)):
-        if kind == FREE:
+        if kind == JointType.FREE:
             total += vector_energy(stiffness, translation_displacement(m, d, a))
             a += 3
-        if kind == FREE or kind == BALL:
+        if kind == JointType.FREE or kind == JointType.BALL:
             total += vector_energy(stiffness, rotation_displacement(m, d, j, a))
         else:
             x = scalar_displacement(m, d, j)
@@ -73,9 +70,9 @@ def spring_energy(m, d):
 def energy_pos(m, d):
     """Potential energy of weights and springs: energy[0]. MuJoCo's mj_energyPos."""
     total = zero(d.energy[0])
-    if m.opt_disableflags & NO_GRAVITY == 0:
+    if m.opt_disableflags & DisableBit.GRAVITY == 0:
         total += gravity_energy(m, d)
-    if m.opt_disableflags & NO_SPRING == 0:
+    if m.opt_disableflags & DisableBit.SPRING == 0:
         total += spring_energy(m, d)
     d.energy[0] = total
     d.flg_energypos[0] = True

@@ -10,8 +10,6 @@ from ..math.quaternion import MIN_VALUE
 from ..types import WarningType
 from .sleep_state import DOFS, DOFS_END
 
-INERTIA = int(WarningType.INERTIA)
-
 
 @kernel
 def eliminate_dof(m, matrix, row, n, inverse):
@@ -149,5 +147,5 @@ def factor_m(m, d):
             if happens(
                 (d.qLDiagInv[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)
             ):  # one that is no number has another cause
-                d.warning_number[INERTIA] += 1
-                d.warning_lastinfo[INERTIA] = i
+                d.warning_number[WarningType.INERTIA] += 1
+                d.warning_lastinfo[WarningType.INERTIA] = i

@@ -15,7 +15,6 @@ from ..types import GeomType
 from .rne import project_awake
 from .sleep_state import BODIES, BODIES_END
 
-SPHERE, CAPSULE, CYLINDER = int(GeomType.SPHERE), int(GeomType.CAPSULE), int(GeomType.CYLINDER)
 PI = 3.141592653589793
 
 
@@ -75,11 +74,11 @@ def semiaxes(m, g):
     """Semiaxes [m] of the ellipsoid that stands for geom g."""
     a, b, c = get3(m.geom_size, g)
     kind = m.geom_type[g]
-    if kind == SPHERE:
+    if kind == GeomType.SPHERE:
         return a, a, a
-    if kind == CAPSULE:
+    if kind == GeomType.CAPSULE:
         return a, a, a + b
-    if kind == CYLINDER:
+    if kind == GeomType.CYLINDER:
         return a, a, b
     return a, b, c
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-
 
 @kernel
 def last_dof(m, b):
@@ -81,7 +79,7 @@ def axis_rate(m, d, i):
     """Rate of motion axis i; axes of quaternions turn with the velocity of their own body."""
     j = m.dof_jntid[i]
     kind = m.jnt_type[j]
-    if kind == BALL or (kind == FREE and i >= m.jnt_dofadr[j] + 3):
+    if kind == JointType.BALL or (kind == JointType.FREE and i >= m.jnt_dofadr[j] + 3):
         return cross_motion(get6(d.cvel, m.dof_bodyid[i]), get6(d.cdof, i))
     return get6(d.cdof_dot, i)
 

@@ -23,9 +23,6 @@ from .sleep_state import (
 )
 from .waking import wake
 
-FREE, BALL, SLIDE, HINGE = (int(t) for t in (JointType.FREE, JointType.BALL, JointType.SLIDE, JointType.HINGE))
-SAME_BODY, SAME_INERTIA = int(SameFrame.BODY), int(SameFrame.INERTIA)
-SAME_BODY_ROTATION, SAME_INERTIA_ROTATION = int(SameFrame.BODYROT), int(SameFrame.INERTIAROT)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -37,7 +34,9 @@ def half_angles(m, d, joint, end):
     """
     if joint == end:
         return
-    first = m.jnt_qposadr[joint] + (7 if m.jnt_type[joint] == FREE else 0)  # the usual place of one, which has no angle
+    first = m.jnt_qposadr[joint] + (
+        7 if m.jnt_type[joint] == JointType.FREE else 0
+    )  # the usual place of one, which has no angle
     for i in range(first, m.nq if end == m.njnt else m.jnt_qposadr[end]):
         half = 0.5 * (d.qpos[i] - m.qpos0[i])
         d.half_sin[i] = sin(half)
@@ -96,10 +95,10 @@ def move_joint(m, d, j, pos, quat, mat):
         pos = add(pos, mul_mat_vec(mat, local))
     set3(d.xaxis, j, axis)
     set3(d.xanchor, j, pos)
-    if kind == SLIDE:
+    if kind == JointType.SLIDE:
         pos = add_scaled(pos, axis, d.qpos[a] - m.qpos0[a])
     else:
-        if kind == HINGE:
+        if kind == JointType.HINGE:
             turn = scale(local_axis, d.half_sin[a])
             quat = mul_quat(quat, (d.half_cos[a], turn[0], turn[1], turn[2]))
         else:
@@ -114,11 +113,11 @@ def move_joint(m, d, j, pos, quat, mat):
 @kernel
 def place_inertia(m, d, b, pos, quat, mat):
     """Pose of the body's centre of mass and principal axes."""
-    if m.body_sameframe[b] == SAME_BODY:
+    if m.body_sameframe[b] == SameFrame.BODY:
         set3(d.xipos, b, pos)
     else:
         set3(d.xipos, b, add(pos, mul_mat_vec(mat, get3(m.body_ipos, b))))
-    if m.body_sameframe[b] == SAME_BODY or m.body_sameframe[b] == SAME_BODY_ROTATION:
+    if m.body_sameframe[b] == SameFrame.BODY or m.body_sameframe[b] == SameFrame.BODYROT:
         set4(d.xiquat, b, quat)
         set9(d.ximat, b, mat)
     else:
@@ -130,16 +129,16 @@ def place_inertia(m, d, b, pos, quat, mat):
 @kernel
 def place(d, b, same, local_pos, local_quat, xpos, xquat, xmat, i):
     """Pose of something fixed in a body; frames that coincide with the body's or its inertia's are copied."""
-    if same == SAME_BODY:
+    if same == SameFrame.BODY:
         set3(xpos, i, get3(d.xpos, b))
-    elif same == SAME_INERTIA:
+    elif same == SameFrame.INERTIA:
         set3(xpos, i, get3(d.xipos, b))
     else:
         set3(xpos, i, add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(local_pos, i))))
-    if same == SAME_BODY or same == SAME_BODY_ROTATION:
+    if same == SameFrame.BODY or same == SameFrame.BODYROT:
         set4(xquat, i, get4(d.xquat, b))
         set9(xmat, i, get9(d.xmat, b))
-    elif same == SAME_INERTIA or same == SAME_INERTIA_ROTATION:
+    elif same == SameFrame.INERTIA or same == SameFrame.INERTIAROT:
         set4(xquat, i, get4(d.xiquat, b))
         set9(xmat, i, get9(d.ximat, b))
     else:
@@ -156,7 +155,7 @@ def place_body(m, d, b):
     """Pose of one body and of its inertia; its parent has been placed."""
     first = m.body_jntadr[b]
     count = m.body_jntnum[b]
-    if count == 1 and m.jnt_type[first] == FREE:
+    if count == 1 and m.jnt_type[first] == JointType.FREE:
         pos, quat, mat = free_pose(m, d, first)
     else:
         pos, quat, mat = rest_pose(m, d, b)

@@ -26,9 +26,6 @@ from .spring import (
     translation_displacement,
 )
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-NO_SPRING, NO_DAMPER, NO_GRAVITY = int(DisableBit.SPRING), int(DisableBit.DAMPER), int(DisableBit.GRAVITY)
-
 
 @kernel
 def pull_back(d, v, stiffness, displacement):
@@ -46,11 +43,11 @@ def set_joint_springs(m, d, first, end):
         stiffness = joint_stiffness(m, j)
         if needs(is_stiff(stiffness)):
             v, a, kind = m.jnt_dofadr[j], m.jnt_qposadr[j], m.jnt_type[j]
-            if kind == FREE:
+            if kind == JointType.FREE:
                 pull_back(d, v, stiffness, translation_displacement(m, d, a))
                 v += 3
                 a += 3
-            if kind == FREE or kind == BALL:
+            if kind == JointType.FREE or kind == JointType.BALL:
                 pull_back(d, v, stiffness, rotation_displacement(m, d, j, a))
             else:
                 x = scalar_displacement(m, d, j)
@@ -109,8 +106,8 @@ def start(m, d, damped, first, end):
 @stage
 def passive(m, d):
     """Springs, dampers, gravity compensation, medium, adhesion and their sum qfrc_passive. MuJoCo's mj_passive."""
-    springs = m.opt_disableflags & NO_SPRING == 0
-    dampers = m.opt_disableflags & NO_DAMPER == 0
+    springs = m.opt_disableflags & DisableBit.SPRING == 0
+    dampers = m.opt_disableflags & DisableBit.DAMPER == 0
     for run in range(d.nawake_run[0]):
         start(m, d, dampers, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
         if springs:
@@ -126,7 +123,7 @@ def passive(m, d):
     for run in range(d.nawake_run[0]):
         for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
             d.qfrc_passive[i] = d.qfrc_spring[i] + d.qfrc_damper[i] + d.qfrc_fluid[i] + d.qfrc_adhesion[i]
-    if (springs or dampers) and m.flg_gravcomp != 0 and m.opt_disableflags & NO_GRAVITY == 0:
+    if (springs or dampers) and m.flg_gravcomp != 0 and m.opt_disableflags & DisableBit.GRAVITY == 0:
         set_gravity_compensation(m, d)
         for run in range(d.nawake_run[0]):
             for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):

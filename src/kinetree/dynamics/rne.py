@@ -23,13 +23,11 @@ from ..types import DisableBit
 from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from .velocity import lever
 
-NO_GRAVITY = int(DisableBit.GRAVITY)
-
 
 @kernel
 def set_world_acceleration(m, field):
     """Gravity as an upward acceleration of the world."""
-    if m.opt_disableflags & NO_GRAVITY:
+    if m.opt_disableflags & DisableBit.GRAVITY:
         set6(field, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     else:
         set6(field, 0, (0.0, 0.0, 0.0, -m.opt_gravity[0], -m.opt_gravity[1], -m.opt_gravity[2]))

@@ -11,12 +11,6 @@ from ..math.vec3 import root
 from ..types import BiasType, CtrlChart, CtrlInput, DynType, GainType, JointType, TrnType
 from .configuration import PI, conjugate, quat_exp, quat_log
 
-POS, VEL, FF, VOLTAGE = int(CtrlInput.POS), int(CtrlInput.VEL), int(CtrlInput.FF), int(CtrlInput.VOLTAGE)
-FIXED, PID, AFFINE = int(GainType.FIXED), int(GainType.PID), int(BiasType.AFFINE)
-NONE, INTEGRATOR = int(DynType.NONE), int(DynType.INTEGRATOR)
-SITE, JOINT, JOINTINPARENT = int(TrnType.SITE), int(TrnType.JOINT), int(TrnType.JOINTINPARENT)
-BALL, QUAT = int(JointType.BALL), int(CtrlChart.QUAT)
-
 
 @kernel
 def clip(x, low, high):
@@ -44,8 +38,12 @@ def shortest_rotation(v):
 def is_position_servo(m, k):
     """Whether the types are those of a servo; its gains must still match."""
     gain, dyn = m.actuator_gaintype[k], m.actuator_dyntype[k]
-    plain = gain == FIXED and m.actuator_biastype[k] == AFFINE and (dyn == NONE or dyn == INTEGRATOR)
-    return plain or gain == PID
+    plain = (
+        gain == GainType.FIXED
+        and m.actuator_biastype[k] == BiasType.AFFINE
+        and (dyn == DynType.NONE or dyn == DynType.INTEGRATOR)
+    )
+    return plain or gain == GainType.PID
 
 
 @kernel
@@ -61,11 +59,13 @@ def wrap_period(m, k):
     if not is_position_servo(m, k):
         return 0.0
     row, kind, period = m.actuator_outadr[k], m.actuator_trntype[k], 0.0
-    if kind == SITE and m.actuator_trnid[k, 1] >= 0:
+    if kind == TrnType.SITE and m.actuator_trnid[k, 1] >= 0:
         period = where(gear_length(m, row, 0) == 0.0, 2.0 * PI * gear_length(m, row, 3), 0.0)
-    elif (kind == JOINT or kind == JOINTINPARENT) and m.jnt_type[m.actuator_trnid[k, 0]] == BALL:
+    elif (kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT) and m.jnt_type[
+        m.actuator_trnid[k, 0]
+    ] == JointType.BALL:
         period = 2.0 * PI * gear_length(m, row, 0)
-    if m.actuator_gaintype[k] == PID:
+    if m.actuator_gaintype[k] == GainType.PID:
         return period
     return where(m.actuator_gainprm[k, 0] == -m.actuator_biasprm[k, 1], period, 0.0)
 
@@ -82,16 +82,16 @@ def servo_inputs(m, d, k):
     """Position, velocity, feedforward and voltage that the controls give; 0 for those the actuator does not take."""
     spec, at = m.actuator_ctrlspec[k], m.actuator_ctrladr[k]
     position = velocity = feedforward = voltage = 0.0
-    if spec & POS:
+    if spec & CtrlInput.POS:
         position = d.ctrl_used[at]
         at += 1
-    if spec & VEL:
+    if spec & CtrlInput.VEL:
         velocity = d.ctrl_used[at]
         at += 1
-    if spec & FF:
+    if spec & CtrlInput.FF:
         feedforward = d.ctrl_used[at]
         at += 1
-    if spec & VOLTAGE:
+    if spec & CtrlInput.VOLTAGE:
         voltage = d.ctrl_used[at]
     return position, velocity, feedforward, voltage
 
@@ -159,7 +159,7 @@ def orientation_forces(m, d, k, target):
 def orientation_control(m, d, k):
     """The orientation that the controls give, as a unit quaternion."""
     at = m.actuator_ctrladr[k]
-    if m.actuator_ctrlspec[k] == QUAT:
+    if m.actuator_ctrlspec[k] == CtrlChart.QUAT:
         return normalize4((d.ctrl_used[at], d.ctrl_used[at + 1], d.ctrl_used[at + 2], d.ctrl_used[at + 3]))
     return quat_exp((d.ctrl_used[at], d.ctrl_used[at + 1], d.ctrl_used[at + 2]), 1.0)
 

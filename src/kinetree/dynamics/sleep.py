@@ -10,10 +10,8 @@ dof_awake_ind, their lengths; qvel and qacc of trees that fall asleep. Scratch: 
 from ..initial import FULLY_AWAKE
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, any_, copy_sign, not_
-from ..types import JointType, SleepPolicy
+from ..types import JointType, SleepPolicy, SleepState
 from .sleep_state import (
-    ASLEEP,
-    AWAKE,
     BODIES,
     BODIES_END,
     DOFS,
@@ -24,12 +22,9 @@ from .sleep_state import (
     JOINTS_END,
     SITES,
     SITES_END,
-    STATIC,
 )
 
 READY = -1
-NEVER, AUTO_NEVER = int(SleepPolicy.NEVER), int(SleepPolicy.AUTO_NEVER)
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
 
 
 @kernel
@@ -37,8 +32,8 @@ def state_of_body(m, d, b):
     """State of a body by that of its tree; what hangs on a mocap body counts as awake."""
     tree = m.body_treeid[b]
     if tree >= 0:
-        return AWAKE if d.tree_awake[tree] != 0 else ASLEEP
-    return AWAKE if m.body_mocapid[m.body_rootid[b]] >= 0 else STATIC
+        return SleepState.AWAKE if d.tree_awake[tree] != 0 else SleepState.ASLEEP
+    return SleepState.AWAKE if m.body_mocapid[m.body_rootid[b]] >= 0 else SleepState.STATIC
 
 
 @kernel
@@ -47,7 +42,7 @@ def update_runs(m, d):
     count = dofs = joints = geoms = sites = 0
     before = False
     for b in range(m.nbody):
-        awake = d.body_awake[b] != ASLEEP
+        awake = d.body_awake[b] != SleepState.ASLEEP
         if awake and not before:
             d.awake_run[count, BODIES], d.awake_run[count, DOFS], d.awake_run[count, JOINTS] = b, dofs, joints
             d.awake_run[count, GEOMS], d.awake_run[count, SITES] = geoms, sites
@@ -74,10 +69,10 @@ def update_sleep(m, d):
         trees += d.tree_awake[t]
     for b in range(m.nbody):
         d.body_awake[b] = state_of_body(m, d, b)
-        if d.body_awake[b] != ASLEEP:
+        if d.body_awake[b] != SleepState.ASLEEP:
             d.body_awake_ind[bodies] = b
             bodies += 1
-        if b > 0 and d.body_awake[m.body_parentid[b]] != ASLEEP:
+        if b > 0 and d.body_awake[m.body_parentid[b]] != SleepState.ASLEEP:
             d.parent_awake_ind[parents] = b
             parents += 1
     for i in range(m.nv):
@@ -97,7 +92,7 @@ def qpos_of_tree(m, t):
     first = m.jnt_qposadr[m.dof_jntid[m.tree_dofadr[t]]]
     last = m.dof_jntid[m.tree_dofadr[t] + m.tree_dofnum[t] - 1]
     kind = m.jnt_type[last]
-    return first, m.jnt_qposadr[last] + (7 if kind == FREE else 4 if kind == BALL else 1)
+    return first, m.jnt_qposadr[last] + (7 if kind == JointType.FREE else 4 if kind == JointType.BALL else 1)
 
 
 @kernel
@@ -144,7 +139,7 @@ def some_push(d, first, end):
 @kernel
 def may_sleep(m, t):
     """Whether the policy of a tree lets it sleep."""
-    return m.tree_sleep_policy[t] != NEVER and m.tree_sleep_policy[t] != AUTO_NEVER
+    return m.tree_sleep_policy[t] != SleepPolicy.NEVER and m.tree_sleep_policy[t] != SleepPolicy.AUTO_NEVER
 
 
 @kernel

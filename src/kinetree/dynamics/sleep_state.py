@@ -6,19 +6,6 @@ MuJoCo: mj_sleepState. Sleep is a matter of integers, the same in all worlds.
 from ..kernel import kernel
 from ..types import EnableBit, EqType, ObjType, SensorType, SleepState, TrnType
 
-SLEEP = int(EnableBit.SLEEP)
-STATIC, ASLEEP, AWAKE = int(SleepState.STATIC), int(SleepState.ASLEEP), int(SleepState.AWAKE)
-EQ_JOINT, EQ_TENDON = int(EqType.JOINT), int(EqType.TENDON)
-UNKNOWN, BODY, XBODY, JOINT, DOF = (
-    int(t) for t in (ObjType.UNKNOWN, ObjType.BODY, ObjType.XBODY, ObjType.JOINT, ObjType.DOF)
-)
-GEOM, SITE, CAMERA, LIGHT = (int(t) for t in (ObjType.GEOM, ObjType.SITE, ObjType.CAMERA, ObjType.LIGHT))
-TENDON, ACTUATOR = int(ObjType.TENDON), int(ObjType.ACTUATOR)
-USER, CONTACT, RANGEFINDER = int(SensorType.USER), int(SensorType.CONTACT), int(SensorType.RANGEFINDER)
-ON_JOINT, IN_PARENT, ON_TENDON = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.TENDON)
-ON_SITE, ON_BODY, CRANK, SO3 = (int(t) for t in (TrnType.SITE, TrnType.BODY, TrnType.SLIDERCRANK, TrnType.SO3))
-
-
 # Columns of awake_run: what is not asleep, in runs of bodies that follow each other, and of all that hangs on them in turn.
 # With everything awake there is one run, and stages that loop over runs lose nothing by it.
 BODIES, BODIES_END, DOFS, DOFS_END, JOINTS, JOINTS_END = 0, 1, 2, 3, 4, 5
@@ -28,7 +15,7 @@ GEOMS, GEOMS_END, SITES, SITES_END = 6, 7, 8, 9
 @kernel
 def some_sleep(m, d):
     """Whether there is a tree that sleeps."""
-    return m.opt_enableflags & SLEEP != 0 and d.ntree_awake[0] < m.ntree
+    return m.opt_enableflags & EnableBit.SLEEP != 0 and d.ntree_awake[0] < m.ntree
 
 
 @kernel
@@ -42,70 +29,70 @@ def tendon_state(m, d, t):
     """A tendon sleeps if both its trees do; one of three trees or more never does."""
     trees = m.tendon_treenum[t]
     if trees == 0:
-        return STATIC
+        return SleepState.STATIC
     awake = trees > 2 or d.tree_awake[m.tendon_treeid[t, 0]] != 0
     if trees == 2:
         awake = awake or d.tree_awake[m.tendon_treeid[t, 1]] != 0
-    return AWAKE if awake else ASLEEP
+    return SleepState.AWAKE if awake else SleepState.ASLEEP
 
 
 @kernel
 def tendon_sleeps(m, d, t):
     """Whether a tendon is between trees that sleep."""
-    return some_sleep(m, d) and tendon_state(m, d, t) == ASLEEP
+    return some_sleep(m, d) and tendon_state(m, d, t) == SleepState.ASLEEP
 
 
 @kernel
 def one_awake(a, b):
     """The state of what hangs on two things: awake if one of them is."""
-    return AWAKE if a == AWAKE or b == AWAKE else ASLEEP
+    return SleepState.AWAKE if a == SleepState.AWAKE or b == SleepState.AWAKE else SleepState.ASLEEP
 
 
 @kernel
 def actuator_state(m, d, i):
     """The state of what an actuator moves."""
     kind, a, b = m.actuator_trntype[i], m.actuator_trnid[i, 0], m.actuator_trnid[i, 1]
-    if kind == ON_JOINT or kind == IN_PARENT or (kind == SO3 and b == -1):
+    if kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT or (kind == TrnType.SO3 and b == -1):
         return d.body_awake[m.jnt_bodyid[a]]
-    if kind == CRANK or kind == SO3:
+    if kind == TrnType.SLIDERCRANK or kind == TrnType.SO3:
         return one_awake(d.body_awake[m.site_bodyid[a]], d.body_awake[m.site_bodyid[b]])
-    if kind == ON_TENDON:
+    if kind == TrnType.TENDON:
         return tendon_state(m, d, a)
-    if kind == ON_SITE:
+    if kind == TrnType.SITE:
         return d.body_awake[m.site_bodyid[a]]
-    if kind == ON_BODY:
+    if kind == TrnType.BODY:
         return d.body_awake[a]
-    return AWAKE
+    return SleepState.AWAKE
 
 
 @kernel
 def actuator_sleeps(m, d, i):
     """Whether what an actuator moves sleeps."""
-    return some_sleep(m, d) and actuator_state(m, d, i) == ASLEEP
+    return some_sleep(m, d) and actuator_state(m, d, i) == SleepState.ASLEEP
 
 
 @kernel
 def state_of(m, d, kind, i):
     """State of an object; what is of no kind is awake."""
-    out = AWAKE
+    out = SleepState.AWAKE
     if i >= 0:
-        if kind == BODY or kind == XBODY:
+        if kind == ObjType.BODY or kind == ObjType.XBODY:
             out = d.body_awake[i]
-        elif kind == JOINT:
+        elif kind == ObjType.JOINT:
             out = d.body_awake[m.jnt_bodyid[i]]
-        elif kind == DOF:
+        elif kind == ObjType.DOF:
             out = d.body_awake[m.dof_bodyid[i]]
-        elif kind == GEOM:
+        elif kind == ObjType.GEOM:
             out = d.body_awake[m.geom_bodyid[i]]
-        elif kind == SITE:
+        elif kind == ObjType.SITE:
             out = d.body_awake[m.site_bodyid[i]]
-        elif kind == CAMERA:
+        elif kind == ObjType.CAMERA:
             out = d.body_awake[m.cam_bodyid[i]]
-        elif kind == LIGHT:
+        elif kind == ObjType.LIGHT:
             out = d.body_awake[m.light_bodyid[i]]
-        elif kind == TENDON:
+        elif kind == ObjType.TENDON:
             out = tendon_state(m, d, i)
-        elif kind == ACTUATOR:
+        elif kind == ObjType.ACTUATOR:
             out = actuator_state(m, d, i)
     return out
 
@@ -116,29 +103,33 @@ def equality_sleeps(m, d, e):
     if not some_sleep(m, d):
         return False
     kind = m.eq_objtype[e]
-    if m.eq_type[e] == EQ_JOINT:
-        kind = JOINT
-    elif m.eq_type[e] == EQ_TENDON:
-        kind = TENDON
+    if m.eq_type[e] == EqType.JOINT:
+        kind = ObjType.JOINT
+    elif m.eq_type[e] == EqType.TENDON:
+        kind = ObjType.TENDON
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
-    first = state_of(m, d, kind, a) if a >= 0 else STATIC
-    second = state_of(m, d, kind, b) if b >= 0 else STATIC
-    return first != AWAKE and second != AWAKE
+    first = state_of(m, d, kind, a) if a >= 0 else SleepState.STATIC
+    second = state_of(m, d, kind, b) if b >= 0 else SleepState.STATIC
+    return first != SleepState.AWAKE and second != SleepState.AWAKE
 
 
 @kernel
 def sensor_sleeps(m, d, i):
     """Whether a sensor keeps its last reading: what it looks at sleeps, and so does its reference; with a history never."""
-    if m.opt_enableflags & SLEEP == 0 or d.nbody_awake[0] == m.nbody or m.sensor_history[i, 0] > 0:
+    if m.opt_enableflags & EnableBit.SLEEP == 0 or d.nbody_awake[0] == m.nbody or m.sensor_history[i, 0] > 0:
         return False
     kind, seen, reference = m.sensor_type[i], m.sensor_objtype[i], m.sensor_reftype[i]
-    if kind == USER or kind == RANGEFINDER or (kind == CONTACT and (seen == SITE or reference == SITE)):
+    if (
+        kind == SensorType.USER
+        or kind == SensorType.RANGEFINDER
+        or (kind == SensorType.CONTACT and (seen == ObjType.SITE or reference == ObjType.SITE))
+    ):
         return False
-    if seen == UNKNOWN and reference == UNKNOWN:
+    if seen == ObjType.UNKNOWN and reference == ObjType.UNKNOWN:
         return False
     first, second = state_of(m, d, seen, m.sensor_objid[i]), state_of(m, d, reference, m.sensor_refid[i])
-    if seen == UNKNOWN:
-        return second == ASLEEP
-    if reference == UNKNOWN:
-        return first == ASLEEP
-    return first != AWAKE and second != AWAKE
+    if seen == ObjType.UNKNOWN:
+        return second == SleepState.ASLEEP
+    if reference == ObjType.UNKNOWN:
+        return first == SleepState.ASLEEP
+    return first != SleepState.AWAKE and second != SleepState.AWAKE

@@ -13,9 +13,6 @@ from ..math.vec3 import dot, root
 from ..types import DisableBit, JointType
 from .configuration import conjugate, quat_exp, quat_log
 
-BALL = int(JointType.BALL)
-NO_SPRING = int(DisableBit.SPRING)
-
 
 @kernel
 def joint_stiffness(m, j):
@@ -127,13 +124,13 @@ def yield_tendon(m, d, t, p, velocity):
 @kernel
 def advance_plastic(m, d, velocity):
     """Let springs yield at the end of a step: positions have moved on with this velocity, tendons are as at its start."""
-    if m.nplastic == 0 or m.opt_disableflags & NO_SPRING != 0:
+    if m.nplastic == 0 or m.opt_disableflags & DisableBit.SPRING != 0:
         return
     for j in range(m.njnt):
         p = m.jnt_plasticadr[j]
         if p >= 0:
             limit = maximum(m.jnt_springyield[j], 0.0)
-            if m.jnt_type[j] == BALL:
+            if m.jnt_type[j] == JointType.BALL:
                 yield_rotation(m, d, j, p, limit)
             else:
                 d.plastic[p] += outside(scalar_displacement(m, d, j), -limit, limit)

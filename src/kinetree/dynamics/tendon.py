@@ -20,8 +20,6 @@ from .jacobian import axis_at, axis_rate, last_dof
 from .sleep_state import tendon_sleeps
 from .wrap import segment, wrap
 
-FIXED = int(TendonType.FIXED)
-PULLEY, SITE = int(WrapType.PULLEY), int(WrapType.SITE)
 ON_SITE, ON_PULLEY = -1, -2  # wrap_obj of points that touch no geom
 
 
@@ -65,7 +63,7 @@ def add_span(m, d, t, site0, w, site1, share):
     """
     start, end = get3(d.site_xpos, site0), get3(d.site_xpos, site1)
     middle, target = m.site_bodyid[site1], m.site_bodyid[site1]
-    if m.wrap_type[w] == SITE:
+    if m.wrap_type[w] == WrapType.SITE:
         length, u = segment(start, end)
         v, first, last = u, end, end
     else:
@@ -83,19 +81,19 @@ def add_span(m, d, t, site0, w, site1, share):
 @kernel
 def is_span(m, w):
     """Whether the path runs on from object w, a site: not at a pulley, nor just before one."""
-    return m.wrap_type[w] != PULLEY and m.wrap_type[w + 1] != PULLEY
+    return m.wrap_type[w] != WrapType.PULLEY and m.wrap_type[w + 1] != WrapType.PULLEY
 
 
 @kernel
 def object_after(m, w):
     """Where a walk along a path goes on from object w: with the next site, geoms being part of the span before it."""
-    return w + 1 if not is_span(m, w) or m.wrap_type[w + 1] == SITE else w + 2
+    return w + 1 if not is_span(m, w) or m.wrap_type[w + 1] == WrapType.SITE else w + 2
 
 
 @kernel
 def share_at(m, w, share):
     """What a branch of the path counts: a pulley at object w divides it."""
-    return 1.0 / m.wrap_prm[w] if m.wrap_type[w] == PULLEY else share
+    return 1.0 / m.wrap_prm[w] if m.wrap_type[w] == WrapType.PULLEY else share
 
 
 @kernel
@@ -119,7 +117,7 @@ def tendon_lengths(m, d):
     for t in range(m.ntendon):
         if tendon_sleeps(m, d, t):
             continue
-        if m.tendon_type[t] == FIXED:
+        if m.tendon_type[t] == TendonType.FIXED:
             fixed_tendon(m, d, t)
         else:
             spatial_tendon(m, d, t)
@@ -147,9 +145,9 @@ def list_points(m, d, t, at):
     """The points of a spatial tendon: one for each site and pulley, two for each geom that it touches."""
     for w in range(m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t]):
         kind, which = m.wrap_type[w], m.wrap_objid[w]
-        if kind == PULLEY:
+        if kind == WrapType.PULLEY:
             at = put_point(d, at, ON_PULLEY, (0.0, 0.0, 0.0))
-        elif kind == SITE:
+        elif kind == WrapType.SITE:
             at = put_point(d, at, ON_SITE, get3(d.site_xpos, which))
         elif happens(d.wrap_touch[w] > 0.5):  # a symbol stands for a path that touches no geom
             p = get6(d.wrap_point, w)
@@ -167,7 +165,7 @@ def tendon_path(m, d):
     at = 0
     for t in range(m.ntendon):
         d.ten_wrapadr[t] = at
-        if m.tendon_type[t] != FIXED:
+        if m.tendon_type[t] != TendonType.FIXED:
             at = list_points(m, d, t, at)
         d.ten_wrapnum[t] = at - d.ten_wrapadr[t]
 
@@ -222,11 +220,11 @@ def tendon_dot(m, d, t):
     """
     total, share = 0.0, 1.0
     w, last = m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t] - 1
-    if m.tendon_type[t] != FIXED:
+    if m.tendon_type[t] != TendonType.FIXED:
         while w < last:
-            if m.wrap_type[w] == PULLEY:
+            if m.wrap_type[w] == WrapType.PULLEY:
                 share = 1.0 / m.wrap_prm[w]
-            elif m.wrap_type[w] == SITE and m.wrap_type[w + 1] == SITE:
+            elif m.wrap_type[w] == WrapType.SITE and m.wrap_type[w + 1] == WrapType.SITE:
                 total += share * segment_dot(m, d, m.wrap_objid[w], m.wrap_objid[w + 1])
             w += 1
     return total

@@ -18,21 +18,18 @@ from .spring import pull_rate, tendon_displacement, tendon_stiffness
 from .tendon import is_span, object_after, share_at, tendon_dot
 from .wrap import choose3, segment
 
-FIXED, TENDON, SITE = int(TendonType.FIXED), int(TrnType.TENDON), int(WrapType.SITE)
-NO_SPRING, NO_DAMPER = int(DisableBit.SPRING), int(DisableBit.DAMPER)
-
 
 @kernel
 def push(m, d, t):
     """Force of a tendon along its length but for constraints: positive lengthens."""
     force = 0.0 * d.ten_length[t]
-    if m.opt_disableflags & NO_SPRING == 0:
+    if m.opt_disableflags & DisableBit.SPRING == 0:
         x = tendon_displacement(m, d, t)
         force -= x * pull_rate(tendon_stiffness(m, t), x)
-    if m.opt_disableflags & NO_DAMPER == 0:
+    if m.opt_disableflags & DisableBit.DAMPER == 0:
         force -= resistance(tendon_damping(m, t), d.ten_velocity[t])
     for k in range(m.nactuator):
-        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
+        if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == t:
             out = m.actuator_outadr[k]  # gears and forces are those of outputs
             force += m.actuator_gear[out, 0] * d.actuator_force[out]
     if may_have_armature(m, t):
@@ -47,7 +44,7 @@ def push(m, d, t):
 def set_pushes(m, d):
     """Forces along all spatial tendons without those of constraints: ten_push; fixed ones push no body."""
     for t in range(m.ntendon):
-        d.ten_push[t] = push(m, d, t) if m.tendon_type[t] != FIXED else 0.0
+        d.ten_push[t] = push(m, d, t) if m.tendon_type[t] != TendonType.FIXED else 0.0
 
 
 @kernel
@@ -60,7 +57,7 @@ def add_force(d, result, b, point, force):
 def add_span_forces(m, d, result, site0, w, site1, force):
     """Forces of the path between two sites, past the geom that is object w of all paths unless w is the second site."""
     start, end = get3(d.site_xpos, site0), get3(d.site_xpos, site1)
-    if m.wrap_type[w] == SITE:
+    if m.wrap_type[w] == WrapType.SITE:
         u = segment(start, end)[1]
         v = u
     else:
@@ -78,7 +75,7 @@ def add_span_forces(m, d, result, site0, w, site1, force):
 def add_tendon_forces(m, d, result):
     """Add to the wrenches of bodies what spatial tendons do to them by ten_push."""
     for t in range(m.ntendon):
-        if m.tendon_type[t] != FIXED:
+        if m.tendon_type[t] != TendonType.FIXED:
             force, share = d.ten_push[t], 1.0
             w, last = m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t] - 1
             while w < last:

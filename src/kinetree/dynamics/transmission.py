@@ -20,11 +20,6 @@ from .configuration import conjugate, quat_log
 from .jacobian import axis_at, branch_size, last_dof
 from .sleep_state import actuator_sleeps
 
-JOINT, JOINTINPARENT, SLIDERCRANK = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.SLIDERCRANK)
-TENDON, SITE, SO3 = int(TrnType.TENDON), int(TrnType.SITE), int(TrnType.SO3)
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-NO_ACTUATION = int(DisableBit.ACTUATION)
-
 
 @kernel
 def start_row(d, row, at, count):
@@ -81,8 +76,8 @@ def joint_row(m, d, k, row, at):
     """On a joint; about axes of the child or, in parent, of the parent body (a free joint's: the world)."""
     j = m.actuator_trnid[k, 0]
     a, v, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
-    in_parent = m.actuator_trntype[k] == JOINTINPARENT
-    if kind == BALL:
+    in_parent = m.actuator_trntype[k] == TrnType.JOINTINPARENT
+    if kind == JointType.BALL:
         q = quat_at(d.qpos, a)
         axis = gear_force(m, row)
         if in_parent:
@@ -91,7 +86,7 @@ def joint_row(m, d, k, row, at):
         for i in range(3):
             put(d, at + i, v + i, axis[i])
         return start_row(d, row, at, 3)
-    if kind == FREE:
+    if kind == JointType.FREE:
         axis = gear_torque(m, row)
         if in_parent:
             axis = rotate(conjugate(quat_at(d.qpos, a + 3)), axis)
@@ -236,15 +231,15 @@ def transmission(m, d):
         if actuator_sleeps(m, d, k):  # lengths stay, arms are none
             for i in range(row, row + m.actuator_outnum[k]):
                 at = start_row(d, i, at, 0)
-        elif kind == JOINT or kind == JOINTINPARENT:
+        elif kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT:
             at = joint_row(m, d, k, row, at)
-        elif kind == TENDON:
+        elif kind == TrnType.TENDON:
             at = tendon_row(m, d, k, row, at)
-        elif kind == SITE:
+        elif kind == TrnType.SITE:
             at = site_row(m, d, k, row, at)
-        elif kind == SLIDERCRANK:
+        elif kind == TrnType.SLIDERCRANK:
             at = slider_crank_row(m, d, k, row, at)
-        elif kind == SO3:
+        elif kind == TrnType.SO3:
             at = orientation_rows(m, d, k, row, at)
         else:
             at = adhesion_row(m, d, k, row, at)
@@ -253,7 +248,7 @@ def transmission(m, d):
 @kernel
 def actuator_velocities(m, d):
     """Rates of the actuator lengths: actuator_velocity; zero where actuation is disabled. Part of mj_fwdVelocity."""
-    disabled = (m.opt_disableflags & NO_ACTUATION) != 0
+    disabled = (m.opt_disableflags & DisableBit.ACTUATION) != 0
     for row in range(m.nout):
         rate = 0.0
         if not disabled:

@@ -12,8 +12,6 @@ from ..math.vec3 import get3, sub
 from ..types import JointType
 from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-
 
 @kernel
 def lever(m, d, b):
@@ -56,10 +54,10 @@ def move_run(m, d, run):
         for j in range(first, first + m.body_jntnum[b]):
             v = m.jnt_dofadr[j]
             kind = m.jnt_type[j]
-            if kind == FREE:
+            if kind == JointType.FREE:
                 velocity = translate_three(d, v, velocity)
                 velocity = turn_three(d, v + 3, velocity)
-            elif kind == BALL:
+            elif kind == JointType.BALL:
                 velocity = turn_three(d, v, velocity)
             else:
                 axis = get6(d.cdof, v)

@@ -10,25 +10,9 @@ by `update_sleep` the lists of what is awake.
 from ..kernel import kernel, stage
 from ..kernel.ops import any_, minimum
 from ..math.quaternion import get4, normalize4
-from ..types import EqType, JointType, ObjType
+from ..types import EnableBit, EqType, JointType, ObjType, SleepState
 from .sleep import FULLY_AWAKE, READY, may_sleep, qpos_of_tree, some_disturb, some_push, update_sleep
-from .sleep_state import (
-    ASLEEP,
-    AWAKE,
-    BODIES,
-    BODIES_END,
-    DOFS,
-    DOFS_END,
-    EQ_JOINT,
-    EQ_TENDON,
-    JOINTS,
-    JOINTS_END,
-    SLEEP,
-    STATIC,
-)
-
-FREE = int(JointType.FREE)
-CONNECT, WELD, SITE = int(EqType.CONNECT), int(EqType.WELD), int(ObjType.SITE)
+from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, JOINTS, JOINTS_END
 
 
 @kernel
@@ -44,7 +28,7 @@ def differ(a, b, first, end):
 def frames_changed(m, d, first, end):
     """Whether the model has other frames now for some bodies that sleep; that of a free body does not count."""
     for b in range(first, end):
-        if m.body_dofnum[b] != 6 or m.jnt_type[m.body_jntadr[b]] != FREE:
+        if m.body_dofnum[b] != 6 or m.jnt_type[m.body_jntadr[b]] != JointType.FREE:
             for k in range(3):
                 if any_(m.body_pos[b, k] != d.frame_asleep[b, k]):
                     return True
@@ -148,7 +132,7 @@ def wake_other(m, d, a, b):
 @stage(rare=True)
 def wake(m, d):
     """Wake trees that were moved, move or are pushed; all if sleep is off or the model is another. MuJoCo's mj_wake."""
-    every = m.opt_enableflags & SLEEP == 0 or m.edition != d.edition_asleep[0]
+    every = m.opt_enableflags & EnableBit.SLEEP == 0 or m.edition != d.edition_asleep[0]
     if not every and all_untouched(m, d):
         return
     for t in range(m.ntree):
@@ -173,7 +157,7 @@ def wake_by_tendons(m, d):
 @kernel
 def wake_beside(m, d, body, tree):
     """Wake a tree that touches a body without dofs if that is awake: one of a mocap body."""
-    if tree >= 0 and d.tree_awake[tree] == 0 and d.body_awake[body] == AWAKE:
+    if tree >= 0 and d.tree_awake[tree] == 0 and d.body_awake[body] == SleepState.AWAKE:
         wake_tree(m, d, tree, FULLY_AWAKE)
 
 
@@ -198,9 +182,9 @@ def wake_by_contacts(m, d):
 def bodies_of_equality(m, e):
     """The bodies that an equality holds together, -1 where there is none."""
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
-    if m.eq_type[e] == EQ_JOINT:
+    if m.eq_type[e] == EqType.JOINT:
         return m.jnt_bodyid[a], m.jnt_bodyid[b] if b >= 0 else -1
-    if m.eq_objtype[e] == SITE:
+    if m.eq_objtype[e] == ObjType.SITE:
         return m.site_bodyid[a], m.site_bodyid[b]
     return a, b
 
@@ -229,13 +213,13 @@ def are_alike(m, d, first, second):
 def wake_held(m, d, a, b):
     """Wake what sleeps of two bodies in an equality, unless the other is static or they fell asleep together."""
     first, second = m.body_treeid[a], m.body_treeid[b]
-    if first == second or d.body_awake[a] == STATIC or d.body_awake[b] == STATIC:
+    if first == second or d.body_awake[a] == SleepState.STATIC or d.body_awake[b] == SleepState.STATIC:
         return
-    if d.body_awake[a] == ASLEEP and d.body_awake[b] == ASLEEP and are_alike(m, d, first, second):
+    if d.body_awake[a] == SleepState.ASLEEP and d.body_awake[b] == SleepState.ASLEEP and are_alike(m, d, first, second):
         return
-    if d.body_awake[a] == ASLEEP:
+    if d.body_awake[a] == SleepState.ASLEEP:
         wake_tree(m, d, first, FULLY_AWAKE)
-    if d.body_awake[b] == ASLEEP:
+    if d.body_awake[b] == SleepState.ASLEEP:
         wake_tree(m, d, second, FULLY_AWAKE)
 
 
@@ -261,11 +245,13 @@ def wake_by_equalities(m, d):
     """Wake trees that an equality ties to what is awake, or to what sleeps apart from them. MuJoCo's mj_wakeEquality."""
     before = count_awake(m, d)
     for e in range(m.neq):
-        if d.eq_active[e] and (m.eq_type[e] == CONNECT or m.eq_type[e] == WELD or m.eq_type[e] == EQ_JOINT):
+        if d.eq_active[e] and (
+            m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD or m.eq_type[e] == EqType.JOINT
+        ):
             a, b = bodies_of_equality(m, e)
             if b >= 0:
                 wake_held(m, d, a, b)
-        elif d.eq_active[e] and m.eq_type[e] == EQ_TENDON:
+        elif d.eq_active[e] and m.eq_type[e] == EqType.TENDON:
             wake_tied(m, d, m.eq_obj1id[e], m.eq_obj2id[e])
     if count_awake(m, d) > before:
         update_sleep(m, d)

@@ -14,7 +14,6 @@ from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, root, scale, sub
 from ..types import WrapType
 
-SPHERE = int(WrapType.SPHERE)
 HALF_PI, TWO_PI = 1.5707963267948966, 6.283185307179586
 ITERATIONS, TOLERANCE = 20, 1e-6  # MuJoCo's, of the angle of an inside path
 SAME_DIRECTION = 4.5e-8  # below this angle between the points such a path is bent half way [rad]
@@ -227,7 +226,7 @@ def wrap(m, d, start, end, geom, kind, side):
     length, straight = segment(start, end)
     centre, mat, radius = get3(d.geom_xpos, geom), get9(d.geom_xmat, geom), m.geom_size[geom, 0]
     from_, to = sub(start, centre), sub(end, centre)
-    if kind == SPHERE:
+    if kind == WrapType.SPHERE:
         x, y = plane_of(mat, from_, to)
     else:
         x, y = column(mat, 0), column(mat, 1)
@@ -247,7 +246,7 @@ def wrap(m, d, start, end, geom, kind, side):
         p2, q2, u, v, before, arc, after = path_in_plane(a, b, sense, long_way, inside, radius)
         flat = before + arc + after
         z, low, rise = column(mat, 2), none, none
-        if kind != SPHERE:
+        if kind != WrapType.SPHERE:
             low = dot(from_, z)
             rise = dot(to, z) - low
         total = sqrt(flat * flat + rise * rise)

@@ -11,25 +11,18 @@ from ..kernel import kernel
 from ..kernel.ops import needs
 from ..types import BiasType, DisableBit, GainType, JointType, TrnType
 
-GAIN_AFFINE, GAIN_MUSCLE, GAIN_DCMOTOR = int(GainType.AFFINE), int(GainType.MUSCLE), int(GainType.DCMOTOR)
-BIAS_AFFINE, BIAS_SO3 = int(BiasType.AFFINE), int(BiasType.SO3)
-JOINT, JOINTINPARENT = int(TrnType.JOINT), int(TrnType.JOINTINPARENT)
-TENDON, SO3 = int(TrnType.TENDON), int(TrnType.SO3)
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-NO_SPRING, NO_DAMPER, NO_ACTUATION = int(DisableBit.SPRING), int(DisableBit.DAMPER), int(DisableBit.ACTUATION)
-
 
 @kernel
 def medium_couples(m):
     """Whether there is a medium: its force on a body slows all dofs that move the body."""
-    passive = m.opt_disableflags & NO_SPRING == 0 or m.opt_disableflags & NO_DAMPER == 0
+    passive = m.opt_disableflags & DisableBit.SPRING == 0 or m.opt_disableflags & DisableBit.DAMPER == 0
     return passive and needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0))
 
 
 @kernel
 def tendon_couples(m, t):
     """Whether tendon t is damped and moved by several dofs."""
-    if m.opt_disableflags & NO_DAMPER or m.ten_J_rownnz[t] < 2:
+    if m.opt_disableflags & DisableBit.DAMPER or m.ten_J_rownnz[t] < 2:
         return False
     damping = tendon_damping(m, t)
     return needs((damping[0] != 0.0) | (damping[1] != 0.0) | (damping[2] != 0.0))
@@ -39,36 +32,36 @@ def tendon_couples(m, t):
 def has_velocity_feedback(m, k):
     """Whether the force of actuator k can change with its velocity."""
     gain, bias = m.actuator_gaintype[k], m.actuator_biastype[k]
-    if gain == GAIN_MUSCLE or gain == GAIN_DCMOTOR:
+    if gain == GainType.MUSCLE or gain == GainType.DCMOTOR:
         return True
-    if gain == GAIN_AFFINE and needs(m.actuator_gainprm[k, 2] != 0.0):
+    if gain == GainType.AFFINE and needs(m.actuator_gainprm[k, 2] != 0.0):
         return True
-    return (bias == BIAS_AFFINE or bias == BIAS_SO3) and needs(m.actuator_biasprm[k, 2] != 0.0)
+    return (bias == BiasType.AFFINE or bias == BiasType.SO3) and needs(m.actuator_biasprm[k, 2] != 0.0)
 
 
 @kernel
 def acts_on_several(m, k):
     """Whether actuator k acts on several dofs by one force; of a ball or free joint it may be one."""
     kind, target = m.actuator_trntype[k], m.actuator_trnid[k, 0]
-    if kind == TENDON:
+    if kind == TrnType.TENDON:
         return m.ten_J_rownnz[target] > 1
-    if kind == SO3:
+    if kind == TrnType.SO3:
         return m.actuator_trnid[k, 1] >= 0  # on a ball joint each of the three torques has a dof of its own
-    if kind != JOINT and kind != JOINTINPARENT:
+    if kind != TrnType.JOINT and kind != TrnType.JOINTINPARENT:
         return True
-    if m.jnt_type[target] != BALL and m.jnt_type[target] != FREE:
+    if m.jnt_type[target] != JointType.BALL and m.jnt_type[target] != JointType.FREE:
         return False
     count = 0
-    for i in range(3 if m.jnt_type[target] == BALL else 6):
+    for i in range(3 if m.jnt_type[target] == JointType.BALL else 6):
         if needs(m.actuator_gear[m.actuator_outadr[k], i] != 0.0):
             count += 1
-    return kind == JOINTINPARENT or count > 1
+    return kind == TrnType.JOINTINPARENT or count > 1
 
 
 @kernel
 def actuator_couples(m, k):
     """Whether the velocity feedback of actuator k slows several dofs by one force."""
-    if m.opt_disableflags & NO_ACTUATION or actuator_disabled(m, k):
+    if m.opt_disableflags & DisableBit.ACTUATION or actuator_disabled(m, k):
         return False
     return has_velocity_feedback(m, k) and acts_on_several(m, k)
 

@@ -15,9 +15,6 @@ from .derivative_actuator import add_actuator_derivative
 from .derivative_fluid import add_fluid_derivative, fluid_slopes, symmetric_fluid_slopes
 from .derivative_rne import add_bias_derivative, composite_rates
 
-IMPLICITFAST = int(Integrator.IMPLICITFAST)
-NO_SPRING, NO_DAMPER = int(DisableBit.SPRING), int(DisableBit.DAMPER)
-
 
 @kernel
 def add_damper_derivative(m, d, matrix):
@@ -36,7 +33,7 @@ def add_damper_derivative(m, d, matrix):
 def add_passive_derivative(m, d, matrix, symmetric):
     """Add d qfrc_passive / d qvel, if asked its symmetric part whatever the integrator. MuJoCo's mjd_passive_vel."""
     disabled = m.opt_disableflags
-    if disabled & NO_SPRING != 0 and disabled & NO_DAMPER != 0:
+    if disabled & DisableBit.SPRING != 0 and disabled & DisableBit.DAMPER != 0:
         return
     if needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0)):
         if symmetric:
@@ -45,7 +42,7 @@ def add_passive_derivative(m, d, matrix, symmetric):
             fluid_slopes(m, d)
         for run in range(d.nawake_run[0]):
             add_fluid_derivative(m, d, matrix, run)
-    if disabled & NO_DAMPER == 0:
+    if disabled & DisableBit.DAMPER == 0:
         add_damper_derivative(m, d, matrix)
 
 
@@ -64,7 +61,7 @@ def set_damping_diagonal(m, d):
     for i in range(m.nv):
         d.qDeriv[diagonal(m, i)] = 0.0
     add_actuator_derivative(m, d, d.qDeriv)
-    if m.opt_disableflags & NO_DAMPER == 0:
+    if m.opt_disableflags & DisableBit.DAMPER == 0:
         add_damper_derivative(m, d, d.qDeriv)
 
 
@@ -77,7 +74,7 @@ def smooth_derivative(m, d):
                 d.qDeriv[at] = 0.0
     add_actuator_derivative(m, d, d.qDeriv)
     add_passive_derivative(m, d, d.qDeriv, False)
-    if m.opt_integrator != IMPLICITFAST:
+    if m.opt_integrator != Integrator.IMPLICITFAST:
         for run in range(d.nawake_run[0] - 1, -1, -1):
             composite_rates(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END])
             add_bias_derivative(m, d, d.qDeriv, -1.0, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])

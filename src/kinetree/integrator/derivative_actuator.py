@@ -20,11 +20,6 @@ from ..math.vec3 import dot, root
 from ..types import BiasType, DisableBit, GainType, TrnType
 from .coupling import has_velocity_feedback
 
-GAIN_AFFINE, GAIN_MUSCLE = int(GainType.AFFINE), int(GainType.MUSCLE)
-GAIN_DCMOTOR, GAIN_SO3 = int(GainType.DCMOTOR), int(GainType.SO3)
-BIAS_AFFINE, BIAS_DCMOTOR, BIAS_SO3 = int(BiasType.AFFINE), int(BiasType.DCMOTOR), int(BiasType.SO3)
-JOINT, JOINTINPARENT, TENDON = int(TrnType.JOINT), int(TrnType.JOINTINPARENT), int(TrnType.TENDON)
-NO_ACTUATION = int(DisableBit.ACTUATION)
 ROUNDING = 1e-10  # share of a limit within which a force is at it: forces that were scaled to reach it are rounded
 
 
@@ -51,9 +46,9 @@ def tendon_is_limited(m, d, t):
     """Whether the forces of actuators on tendon t are scaled down to its limit; cogging and friction come on top."""
     total = zero(d.ten_length[t])
     for k in range(m.nactuator):
-        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == t:
+        if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == t:
             total += d.actuator_force[m.actuator_outadr[k]]
-            if m.actuator_biastype[k] == BIAS_DCMOTOR and not actuator_disabled(m, k):
+            if m.actuator_biastype[k] == BiasType.DCMOTOR and not actuator_disabled(m, k):
                 total -= friction_and_cogging(m, d, k)
     low, high = m.tendon_actfrcrange[t, 0], m.tendon_actfrcrange[t, 1]
     return is_outside(total, low + ROUNDING * absolute(low), high - ROUNDING * absolute(high))
@@ -65,11 +60,11 @@ def output_is_limited(m, d, k, force):
     limited = force != force  # no, in the type that comparing such numbers has
     if m.actuator_forcelimited[k]:
         low, high = m.actuator_forcerange[k, 0], m.actuator_forcerange[k, 1]
-        if m.actuator_gaintype[k] == GAIN_SO3:
+        if m.actuator_gaintype[k] == GainType.SO3:
             limited = limited | (force >= high * (1.0 - ROUNDING))
         else:
             limited = limited | is_outside(force, low, high)
-    if m.actuator_trntype[k] == TENDON and m.tendon_actfrclimited[m.actuator_trnid[k, 0]]:
+    if m.actuator_trntype[k] == TrnType.TENDON and m.tendon_actfrclimited[m.actuator_trnid[k, 0]]:
         limited = limited | tendon_is_limited(m, d, m.actuator_trnid[k, 0])
     return limited
 
@@ -78,7 +73,7 @@ def output_is_limited(m, d, k, force):
 def force_size(m, d, k):
     """What the limits of actuator k are compared with: its force, for three torques their size."""
     row = m.actuator_outadr[k]
-    if m.actuator_gaintype[k] == GAIN_SO3:
+    if m.actuator_gaintype[k] == GainType.SO3:
         force = d.actuator_force[row], d.actuator_force[row + 1], d.actuator_force[row + 2]
         return root(dot(force, force))
     return d.actuator_force[row]
@@ -117,15 +112,15 @@ def force_slope(m, d, k):
     """Derivative of the force of actuator k by its velocity, where no limit holds it."""
     gain, bias, row = m.actuator_gaintype[k], m.actuator_biastype[k], m.actuator_outadr[k]
     slope = zero(d.actuator_velocity[row])
-    if bias == BIAS_AFFINE or bias == BIAS_SO3:
+    if bias == BiasType.AFFINE or bias == BiasType.SO3:
         slope += m.actuator_biasprm[k, 2]
-    if gain == GAIN_AFFINE:
+    if gain == GainType.AFFINE:
         slope += m.actuator_gainprm[k, 2] * input_of(m, d, k, row)
-    elif gain == GAIN_MUSCLE:
+    elif gain == GainType.MUSCLE:
         slope += muscle_gain_slope(m, d, k, row) * input_of(m, d, k, row)
-    elif gain == GAIN_DCMOTOR:
+    elif gain == GainType.DCMOTOR:
         slope += motor_slope(m, d, k)
-    if bias != BIAS_DCMOTOR:
+    if bias != BiasType.DCMOTOR:
         slope = where(output_is_limited(m, d, k, force_size(m, d, k)), 0.0, slope)
     return slope
 
@@ -135,7 +130,7 @@ def actuator_slope(m, d, k):
     """Derivative of the force of actuator k by its velocity."""
     slope = force_slope(m, d, k)
     kind, j = m.actuator_trntype[k], m.actuator_trnid[k, 0]
-    if (kind == JOINT or kind == JOINTINPARENT) and m.jnt_actfrclimited[j]:
+    if (kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT) and m.jnt_actfrclimited[j]:
         low, high = m.jnt_actfrcrange[j, 0], m.jnt_actfrcrange[j, 1]
         slope = where(is_outside(d.qfrc_actuator[m.jnt_dofadr[j]], low, high), 0.0, slope)
     return slope
@@ -146,7 +141,7 @@ def refresh_controls(m, d):
     """Controls as they act now, as the last actuation would have left them had it seen these controls: ctrl_used."""
     read_controls(m, d)
     for k in range(m.nactuator):
-        if m.actuator_gaintype[k] == GAIN_DCMOTOR:
+        if m.actuator_gaintype[k] == GainType.DCMOTOR:
             slot, at = motor_slots(m, k)[0], m.actuator_ctrladr[k]
             if slot >= 0:
                 reach = m.actuator_dynprm[k, 7] * m.opt_timestep
@@ -156,7 +151,7 @@ def refresh_controls(m, d):
 @kernel
 def add_actuator_derivative(m, d, matrix):
     """Add d qfrc_actuator / d qvel."""
-    if m.opt_disableflags & NO_ACTUATION:
+    if m.opt_disableflags & DisableBit.ACTUATION:
         return
     for k in range(m.nactuator):
         if has_velocity_feedback(m, k) and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):

@@ -36,7 +36,6 @@ from ..math.vec3 import (
 from ..types import Integrator
 from .derivative_rne import is_lone_body
 
-IMPLICITFAST = int(Integrator.IMPLICITFAST)
 PI = 3.141592653589793
 
 
@@ -273,7 +272,7 @@ def set_body_slope(m, d, b, symmetric):
                 point, axes = get3(d.geom_xpos, g), get9(d.geom_xmat, g)
                 w, v = local_velocity(m, d, b, point, axes)
                 slope = ellipsoid_slope(m, g, w, v)
-                if symmetric or (m.opt_integrator == IMPLICITFAST and not is_lone_body(m, m.body_rootid[b])):
+                if symmetric or (m.opt_integrator == Integrator.IMPLICITFAST and not is_lone_body(m, m.body_rootid[b])):
                     slope = symmetrized(slope)
                 add_slope(d.fluid_slope, b, in_world(d, b, slope, point, axes), present * m.geom_fluid[g, 0])
     else:

@@ -33,8 +33,6 @@ from ..math.spatial import (
 from ..math.vec3 import add, add_scaled, cross, dot, get3, scale, sub
 from ..types import JointType
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-
 
 @kernel
 def tensor_rate(inertia, velocity):
@@ -92,9 +90,9 @@ def set_drift(m, d, i):
     drift = scale6(get6(d.cdof_dot, i), 2.0)
     j = m.dof_jntid[i]
     kind, v = m.jnt_type[j], m.jnt_dofadr[j]
-    if kind == FREE:
+    if kind == JointType.FREE:
         v += 3
-    if (kind == FREE or kind == BALL) and i >= v:
+    if (kind == JointType.FREE or kind == JointType.BALL) and i >= v:
         spin = scale6(get6(d.cdof, v), d.qvel[v])
         spin = add_scaled6(spin, get6(d.cdof, v + 1), d.qvel[v + 1])
         spin = add_scaled6(spin, get6(d.cdof, v + 2), d.qvel[v + 2])
@@ -143,4 +141,4 @@ def is_lone_body(m, b):
     if m.body_jntnum[b] != 1:
         return False
     j = m.body_jntadr[b]
-    return m.jnt_type[j] == FREE and m.tree_dofnum[m.dof_treeid[m.jnt_dofadr[j]]] == 6
+    return m.jnt_type[j] == JointType.FREE and m.tree_dofnum[m.dof_treeid[m.jnt_dofadr[j]]] == 6

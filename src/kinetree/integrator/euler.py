@@ -10,7 +10,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, needs
 from ..types import DisableBit
 
-EXPLICIT = int(DisableBit.EULERDAMP) | int(DisableBit.DAMPER)
+EXPLICIT = DisableBit.EULERDAMP | DisableBit.DAMPER
 
 
 @kernel

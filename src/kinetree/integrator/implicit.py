@@ -18,9 +18,6 @@ from .derivative_actuator import refresh_controls
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
 from .euler import EXPLICIT, any_damping
 
-FREE = int(JointType.FREE)
-EULER, IMPLICIT, IMPLICITFAST = int(Integrator.EULER), int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST)
-
 
 @kernel
 def set_full_rows(m, d, first, end):
@@ -65,7 +62,7 @@ def solve_symmetric(m, d, run):
     first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
     set_symmetric(m, d, first, end)
     for j in range(d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END]):
-        if m.jnt_type[j] == FREE and is_lone_body(m, m.jnt_bodyid[j]):
+        if m.jnt_type[j] == JointType.FREE and is_lone_body(m, m.jnt_bodyid[j]):
             copy_rows(m, d.M, d.qH, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
     factor_part(m, d.qH, d.qHDiagInv, first, end)
     solve_part(m, d.qH, d.qHDiagInv, d.step_acc, first, end)
@@ -75,7 +72,7 @@ def solve_symmetric(m, d, run):
 def solve_lone_bodies(m, d, first, end):
     """Accelerations of bodies that fly alone, over those of the symmetric system, for some joints."""
     for j in range(first, end):
-        if m.jnt_type[j] == FREE and is_lone_body(m, m.jnt_bodyid[j]):
+        if m.jnt_type[j] == JointType.FREE and is_lone_body(m, m.jnt_bodyid[j]):
             v = m.jnt_dofadr[j]
             set_lone_block(m, d, j)
             set_forces(m, d, v, v + 6)
@@ -109,21 +106,21 @@ def implicitfast_acceleration(m, d):
 def discrete_forces(m, d):
     """The forces (M - h D) qacc that belong to an acceleration over the step, by integrator: step_acc."""
     kind = m.opt_integrator
-    if kind == EULER:
+    if kind == Integrator.EULER:
         multiply(m, d.M, d.qacc, d.step_acc)
         for i in range(m.nv):
             d.step_acc[i] += m.opt_timestep * damping_derivative(m, d, i) * d.qacc[i]
         return
     refresh_controls(m, d)  # an inverse runs no actuation
     smooth_derivative(m, d)
-    if kind == IMPLICIT:
+    if kind == Integrator.IMPLICIT:
         set_full_rows(m, d, 0, m.nv)
         multiply_rows(m, d.qLU, d.qacc, d.step_acc, 0, m.nv)
     else:
         set_symmetric(m, d, 0, m.nv)
         multiply(m, d.qH, d.qacc, d.step_acc)
         for j in range(m.njnt):
-            if m.jnt_type[j] == FREE and is_lone_body(m, m.jnt_bodyid[j]):
+            if m.jnt_type[j] == JointType.FREE and is_lone_body(m, m.jnt_bodyid[j]):
                 set_lone_block(m, d, j)
                 multiply_rows(m, d.qLU, d.qacc, d.step_acc, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
 
@@ -135,8 +132,8 @@ def discrete_acceleration(m, d):
     For Euler, implicit and implicitfast; of RK4 there is no such inverse, and qacc stays as it is.
     """
     kind = m.opt_integrator
-    damped = kind == EULER and m.opt_disableflags & EXPLICIT == 0 and any_damping(m, d)
-    if kind == IMPLICIT or kind == IMPLICITFAST or damped:
+    damped = kind == Integrator.EULER and m.opt_disableflags & EXPLICIT == 0 and any_damping(m, d)
+    if kind == Integrator.IMPLICIT or kind == Integrator.IMPLICITFAST or damped:
         discrete_forces(m, d)
         for i in range(m.nv):
             d.qacc[i] = d.step_acc[i]

@@ -17,8 +17,6 @@ from ..math.vec3 import cross, dot
 from ..types import JointType
 from .advance import advance_position, advance_sensors, advance_velocity, finish_step
 
-FREE, BALL = int(JointType.FREE), int(JointType.BALL)
-
 
 @kernel
 def pulled_back(u, w):
@@ -60,8 +58,8 @@ def rk4_record(m, d, k, share):
     if k > 0:
         for j in range(m.njnt):
             kind = m.jnt_type[j]
-            if kind == FREE or kind == BALL:
-                v = m.jnt_dofadr[j] + (3 if kind == FREE else 0)
+            if kind == JointType.FREE or kind == JointType.BALL:
+                v = m.jnt_dofadr[j] + (3 if kind == JointType.FREE else 0)
                 pull_back_rotation(d, k, v, share * m.opt_timestep)
 
 

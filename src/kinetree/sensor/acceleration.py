@@ -14,8 +14,6 @@ from ..types import SensorType, Stage, TrnType
 from .limit import jointlimitfrc, tendonlimitfrc
 from .reading import already_read, cut_off, put1, put3, put_row
 
-ACC, TENDON = int(Stage.ACC), int(TrnType.TENDON)
-
 
 @kernel
 def accelerometer(m, d, i):
@@ -67,7 +65,7 @@ def tendonactuatorfrc(m, d, i):
     """Force of all actuators of a tendon."""
     total = zero(d.ten_length[m.sensor_objid[i]])
     for k in range(m.nactuator):
-        if m.actuator_trntype[k] == TENDON and m.actuator_trnid[k, 0] == m.sensor_objid[i]:
+        if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == m.sensor_objid[i]:
             total += d.actuator_force[m.actuator_outadr[k]]
     put1(m, d, i, total)
 
@@ -114,6 +112,6 @@ compute = dispatch(ACCELERATION, "m, d, i")
 def acceleration_readings(m, d):
     """Compute the sensors of the acceleration stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorAcc."""
     for i in range(m.nsensor):
-        if d.sensor_due[i] != 0 and m.sensor_needstage[i] == ACC:
+        if d.sensor_due[i] != 0 and m.sensor_needstage[i] == Stage.ACC:
             compute(m.sensor_type[i], m, d, i)
             cut_off(m, i, d.sensor_fresh)

@@ -18,9 +18,7 @@ from .reading import put_number, put_vector
 from .tactile import tactile
 from .touch import touch
 
-CONTACT, TOUCH, TACTILE = int(SensorType.CONTACT), int(SensorType.TOUCH), int(SensorType.TACTILE)
-ANYTHING, BODY, SUBTREE = int(ObjType.UNKNOWN), int(ObjType.BODY), int(ObjType.XBODY)
-GEOM, SITE = int(ObjType.GEOM), int(ObjType.SITE)
+ANYTHING, SUBTREE = ObjType.UNKNOWN, ObjType.XBODY
 FOUND, FORCE, TORQUE, DIST, POS, NORMAL, TANGENT, LINVEL, ANGVEL = (1 << field for field in ConDataField)
 MINDIST, MAXFORCE, NETFORCE = 1, 2, 3  # how a sensor chooses; 0 takes the first contacts
 
@@ -29,22 +27,22 @@ MINDIST, MAXFORCE, NETFORCE = 1, 2, 3  # how a sensor chooses; 0 takes the first
 def fits_object(m, geom, kind, k):
     """Whether a geom is, or belongs to, what a sensor looks for; whether it is in a site's volume is another question."""
     body = m.geom_bodyid[geom]
-    if kind == GEOM:
+    if kind == ObjType.GEOM:
         return geom == k
-    if kind == BODY:
+    if kind == ObjType.BODY:
         return body == k
     if kind == SUBTREE:
         while body > k:
             body = m.body_parentid[body]
         return body == k
-    return kind == ANYTHING or kind == SITE
+    return kind == ANYTHING or kind == ObjType.SITE
 
 
 @kernel(scalar=True)
 def match(m, d, i, c):
     """0 if sensor i does not look for contact c, 1 if it does, -1 if it does with the two geoms exchanged."""
     kind1, kind2, k1, k2 = m.sensor_objtype[i], m.sensor_reftype[i], m.sensor_objid[i], m.sensor_refid[i]
-    if kind1 == SITE and not is_inside(m, d, k1, get3(d.contact_pos, c)):
+    if kind1 == ObjType.SITE and not is_inside(m, d, k1, get3(d.contact_pos, c)):
         return 0
     g0, g1 = d.contact_geom[c, 0], d.contact_geom[c, 1]
     straight = fits_object(m, g0, kind1, k1) and fits_object(m, g1, kind2, k2)
@@ -163,9 +161,9 @@ def contact_readings(m, d):
     """Compute touch, tactile and contact sensors that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos, Vel, Acc."""
     for i in range(m.nsensor):
         if d.sensor_due[i] != 0:
-            if m.sensor_type[i] == CONTACT:
+            if m.sensor_type[i] == SensorType.CONTACT:
                 contact(m, d, i)
-            elif m.sensor_type[i] == TOUCH:
+            elif m.sensor_type[i] == SensorType.TOUCH:
                 touch(m, d, i)
-            elif m.sensor_type[i] == TACTILE:
+            elif m.sensor_type[i] == SensorType.TACTILE:
                 tactile(m, d, i)

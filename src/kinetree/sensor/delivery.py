@@ -20,10 +20,6 @@ from .rays import rangefinders
 from .reading import cut_off
 from .velocity import velocity_readings
 
-POS, VEL, ACC = int(Stage.POS), int(Stage.VEL), int(Stage.ACC)
-NO_SENSOR, USER, RANGEFINDER = int(DisableBit.SENSOR), int(SensorType.USER), int(SensorType.RANGEFINDER)
-TOUCH, CONTACT, TACTILE = int(SensorType.TOUCH), int(SensorType.CONTACT), int(SensorType.TACTILE)
-
 
 @kernel
 def is_time(m, d, i):
@@ -34,7 +30,7 @@ def is_time(m, d, i):
 @kernel
 def is_due(m, d, i):
     """Whether a sensor is to be computed in its stage in any world; users compute theirs."""
-    if m.sensor_type[i] == USER or sensor_sleeps(m, d, i):
+    if m.sensor_type[i] == SensorType.USER or sensor_sleeps(m, d, i):
         return False
     if m.sensor_history[i, 0] > 0:
         if m.sensor_delay[i] > 0.0:
@@ -47,7 +43,11 @@ def is_due(m, d, i):
 @kernel
 def reads_contacts(m, i):
     """Whether a sensor is one of those that `contact_readings` computes."""
-    return m.sensor_type[i] == TOUCH or m.sensor_type[i] == CONTACT or m.sensor_type[i] == TACTILE
+    return (
+        m.sensor_type[i] == SensorType.TOUCH
+        or m.sensor_type[i] == SensorType.CONTACT
+        or m.sensor_type[i] == SensorType.TACTILE
+    )
 
 
 @kernel
@@ -59,10 +59,10 @@ def mark_due(m, d, of_stage):
         if m.sensor_needstage[i] == of_stage:
             due = is_due(m, d, i)
             d.sensor_due[i] = 1 if due else 0
-            rays = rays or (due and m.sensor_type[i] == RANGEFINDER)
+            rays = rays or (due and m.sensor_type[i] == SensorType.RANGEFINDER)
             distances = distances or (due and reads_distance(m.sensor_type[i]))
             contacts = contacts or (due and reads_contacts(m, i))
-            users = users or m.sensor_type[i] == USER
+            users = users or m.sensor_type[i] == SensorType.USER
     return rays, distances, contacts, users
 
 
@@ -78,7 +78,7 @@ def deliver_sensor(m, d, i):
     """Fresh numbers, or those of the history where the sensor is delayed or waits for its next reading."""
     a, n = m.sensor_adr[i], m.sensor_history[i, 0]
     for k in range(m.sensor_dim[i]):
-        if m.sensor_type[i] == USER:
+        if m.sensor_type[i] == SensorType.USER:
             d.sensordata[a + k] = 0.0
         elif n > 0 and m.sensor_delay[i] > 0.0:
             d.sensordata[a + k] = remembered(m, d, i, k)
@@ -100,8 +100,8 @@ def deliver(m, d, of_stage):
 def sensor_pos(m, d):
     """Sensors that depend on positions. MuJoCo's mj_sensorPos."""
     reserve_for_distances(m, d)
-    if m.opt_disableflags & NO_SENSOR == 0:
-        rays, distances, contacts, _ = mark_due(m, d, POS)
+    if m.opt_disableflags & DisableBit.SENSOR == 0:
+        rays, distances, contacts, _ = mark_due(m, d, Stage.POS)
         if rays:
             rangefinders(m, d)
         if distances:
@@ -110,35 +110,35 @@ def sensor_pos(m, d):
             contact_readings(m, d)
         if m.nsensor > 0:
             position_readings(m, d)
-        deliver(m, d, POS)
+        deliver(m, d, Stage.POS)
 
 
 @stage
 def sensor_vel(m, d):
     """Sensors that depend on velocities; those of the user get the momenta of subtrees. MuJoCo's mj_sensorVel."""
-    if m.opt_disableflags & NO_SENSOR == 0:
-        _, _, contacts, users = mark_due(m, d, VEL)
+    if m.opt_disableflags & DisableBit.SENSOR == 0:
+        _, _, contacts, users = mark_due(m, d, Stage.VEL)
         if users and not d.flg_subtreevel[0]:
             subtree_vel(m, d)
         if contacts:
             contact_readings(m, d)
         if m.nsensor > 0:
             velocity_readings(m, d)
-        deliver(m, d, VEL)
+        deliver(m, d, Stage.VEL)
 
 
 @stage
 def sensor_acc(m, d):
     """Sensors that depend on accelerations; those of the user get forces between bodies. MuJoCo's mj_sensorAcc."""
-    if m.opt_disableflags & NO_SENSOR == 0:
-        _, _, contacts, users = mark_due(m, d, ACC)
+    if m.opt_disableflags & DisableBit.SENSOR == 0:
+        _, _, contacts, users = mark_due(m, d, Stage.ACC)
         if users and not d.flg_rnepost[0]:
             rne_post_constraint(m, d)
         if contacts:
             contact_readings(m, d)
         if m.nsensor > 0:
             acceleration_readings(m, d)
-        deliver(m, d, ACC)
+        deliver(m, d, Stage.ACC)
 
 
 @kernel
@@ -147,10 +147,10 @@ def mark_for_history(m, d):
     some = rays = distances = contacts = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
-        if m.sensor_history[i, 0] > 0 and m.sensor_delay[i] > 0.0 and m.sensor_type[i] != USER:
+        if m.sensor_history[i, 0] > 0 and m.sensor_delay[i] > 0.0 and m.sensor_type[i] != SensorType.USER:
             if m.sensor_interval[i, 0] <= 0.0 or needs(is_time(m, d, i)):
                 d.sensor_due[i] = 1
-                some, rays = True, rays or m.sensor_type[i] == RANGEFINDER
+                some, rays = True, rays or m.sensor_type[i] == SensorType.RANGEFINDER
                 distances = distances or reads_distance(m.sensor_type[i])
                 contacts = contacts or reads_contacts(m, i)
     return some, rays, distances, contacts
@@ -183,7 +183,7 @@ def sensor_history(m, d):
         acceleration_readings(m, d)
     for i in range(m.nsensor):
         if m.sensor_history[i, 0] > 0:
-            if m.sensor_delay[i] > 0.0 and m.sensor_type[i] != USER:
+            if m.sensor_delay[i] > 0.0 and m.sensor_type[i] != SensorType.USER:
                 keep(m, d, i, d.sensor_fresh)
             else:
                 keep(m, d, i, d.sensordata)
@@ -192,7 +192,7 @@ def sensor_history(m, d):
 @function(of_stage=int)
 def _cut_off_user_sensors(m, d, a):
     for i in range(m.nsensor):
-        if m.sensor_type[i] == USER and m.sensor_needstage[i] == a.of_stage:
+        if m.sensor_type[i] == SensorType.USER and m.sensor_needstage[i] == a.of_stage:
             cut_off(m, i, d.sensordata)
 
 

@@ -13,20 +13,17 @@ from ..math.vec3 import sub, unit, where3
 from ..types import ObjType, SensorType
 from .reading import put1, put3
 
-BODY = int(ObjType.BODY)
-GEOMDIST, GEOMNORMAL, GEOMFROMTO = (int(t) for t in (SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO))
-
 
 @kernel
 def reads_distance(kind):
     """Whether a type of sensor is one of those computed here."""
-    return kind == GEOMDIST or kind == GEOMNORMAL or kind == GEOMFROMTO
+    return kind == SensorType.GEOMDIST or kind == SensorType.GEOMNORMAL or kind == SensorType.GEOMFROMTO
 
 
 @kernel
 def geoms_of(m, kind, k):
     """The geoms of an object: the first, and how many."""
-    return (m.body_geomadr[k], m.body_geomnum[k]) if kind == BODY else (k, 1)
+    return (m.body_geomadr[k], m.body_geomnum[k]) if kind == ObjType.BODY else (k, 1)
 
 
 @kernel
@@ -53,9 +50,9 @@ def shortest(m, d, i):
 def put_distance(m, d, i):
     """What sensor i reports of the shortest way [m]."""
     dist, start, end = shortest(m, d, i)
-    if m.sensor_type[i] == GEOMDIST:
+    if m.sensor_type[i] == SensorType.GEOMDIST:
         put1(m, d, i, dist)
-    elif m.sensor_type[i] == GEOMNORMAL:
+    elif m.sensor_type[i] == SensorType.GEOMNORMAL:
         way = sub(end, start)
         some = absolute(way[0]) + absolute(way[1]) + absolute(way[2]) > 0.0
         put3(m, d, i, where3(some, unit(way), way))

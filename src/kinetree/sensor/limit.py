@@ -8,8 +8,6 @@ from ..kernel.ops import not_, where, zero
 from ..types import Constraint
 from .reading import put1
 
-JOINT, TENDON = int(Constraint.LIMIT_JOINT), int(Constraint.LIMIT_TENDON)
-
 
 @kernel
 def first_row(m, d, i, kind, field):
@@ -27,34 +25,46 @@ def first_row(m, d, i, kind, field):
 @kernel
 def jointlimitpos(m, d, i):
     """Distance of a joint from its limit less the margin [m or rad]."""
-    put1(m, d, i, first_row(m, d, i, JOINT, d.efc_pos) - first_row(m, d, i, JOINT, d.efc_margin))
+    put1(
+        m,
+        d,
+        i,
+        first_row(m, d, i, Constraint.LIMIT_JOINT, d.efc_pos)
+        - first_row(m, d, i, Constraint.LIMIT_JOINT, d.efc_margin),
+    )
 
 
 @kernel
 def jointlimitvel(m, d, i):
     """Rate of a joint's distance from its limit."""
-    put1(m, d, i, first_row(m, d, i, JOINT, d.efc_vel))
+    put1(m, d, i, first_row(m, d, i, Constraint.LIMIT_JOINT, d.efc_vel))
 
 
 @kernel
 def jointlimitfrc(m, d, i):
     """Force of a joint's limit [N or N m]."""
-    put1(m, d, i, first_row(m, d, i, JOINT, d.efc_force))
+    put1(m, d, i, first_row(m, d, i, Constraint.LIMIT_JOINT, d.efc_force))
 
 
 @kernel
 def tendonlimitpos(m, d, i):
     """Distance of a tendon's length from its limit less the margin."""
-    put1(m, d, i, first_row(m, d, i, TENDON, d.efc_pos) - first_row(m, d, i, TENDON, d.efc_margin))
+    put1(
+        m,
+        d,
+        i,
+        first_row(m, d, i, Constraint.LIMIT_TENDON, d.efc_pos)
+        - first_row(m, d, i, Constraint.LIMIT_TENDON, d.efc_margin),
+    )
 
 
 @kernel
 def tendonlimitvel(m, d, i):
     """Rate of a tendon's distance from its limit."""
-    put1(m, d, i, first_row(m, d, i, TENDON, d.efc_vel))
+    put1(m, d, i, first_row(m, d, i, Constraint.LIMIT_TENDON, d.efc_vel))
 
 
 @kernel
 def tendonlimitfrc(m, d, i):
     """Force of a tendon's limit."""
-    put1(m, d, i, first_row(m, d, i, TENDON, d.efc_force))
+    put1(m, d, i, first_row(m, d, i, Constraint.LIMIT_TENDON, d.efc_force))

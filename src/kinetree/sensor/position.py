@@ -17,8 +17,6 @@ from .inside import is_inside
 from .limit import jointlimitpos, tendonlimitpos
 from .reading import already_read, cut_off, put1, put3, put4, put_row
 
-POS, BODY = int(Stage.POS), int(ObjType.BODY)
-
 
 @kernel
 def magnetometer(m, d, i):
@@ -125,7 +123,7 @@ def insidesite(m, d, i):
     """1 if an object's position lies in a site's volume, else 0; of a massless body the subtree's centre counts."""
     kind, k, site = m.sensor_objtype[i], m.sensor_objid[i], m.sensor_refid[i]
     _, point, _, _ = object_frame(kind, m, d, k)
-    if kind == BODY and k > 0:
+    if kind == ObjType.BODY and k > 0:
         carries = (m.body_mass[k] < MIN_VALUE) & (d.subtree_mass[k] >= MIN_VALUE)
         centre = get3(d.subtree_com, k)
         x, y, z = (
@@ -191,6 +189,6 @@ compute = dispatch(POSITION, "m, d, i")
 def position_readings(m, d):
     """Compute the sensors of the position stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):
-        if d.sensor_due[i] != 0 and m.sensor_needstage[i] == POS:
+        if d.sensor_due[i] != 0 and m.sensor_needstage[i] == Stage.POS:
             compute(m.sensor_type[i], m, d, i)
             cut_off(m, i, d.sensor_fresh)

@@ -12,7 +12,6 @@ from ..types import ObjType, Projection, RayDataField
 from .camera import focal_length, has_lens, in_pixels
 from .reading import put_number, put_vector
 
-SITE, PERSPECTIVE = int(ObjType.SITE), int(Projection.PERSPECTIVE)
 DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (1 << field for field in RayDataField)
 
 
@@ -20,7 +19,7 @@ DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (1 << field for field in RayDataField)
 def pixel_offset(m, c, axis, pixel):
     """Where a pixel's centre lies on the plane at distance 1 before a camera, or within -1..1 if it is orthographic."""
     count = m.cam_resolution[c, axis]
-    if m.cam_projection[c] != PERSPECTIVE:
+    if m.cam_projection[c] != Projection.PERSPECTIVE:
         return (2.0 * pixel + 1.0) / count - 1.0
     middle = in_pixels(m, c, axis, m.cam_intrinsic[c, 2 + axis]) if has_lens(m, c) else 0.5 * count
     return (pixel + 0.5 - middle) / focal_length(m, c, axis)
@@ -31,7 +30,7 @@ def pixel_ray(m, d, c, row, col):
     """Origin and unit direction of the ray through a pixel of a camera, which looks along its negative z axis."""
     origin, axes = get3(d.cam_xpos, c), get9(d.cam_xmat, c)
     x, y = pixel_offset(m, c, 0, col), -pixel_offset(m, c, 1, row)  # rows count from the top
-    if m.cam_projection[c] == PERSPECTIVE:
+    if m.cam_projection[c] == Projection.PERSPECTIVE:
         v = mul_mat_vec(axes, (x, y, -1.0))
         return origin, scale(v, 1.0 / norm(v))
     half = 0.5 * m.cam_fovy[c]
@@ -45,7 +44,7 @@ def rangefinder(m, d, i):
     Where a ray meets nothing, distance and depth are -1 and the vectors zero, but for the origin.
     """
     k, what = m.sensor_objid[i], m.sensor_intprm[i, 0]
-    on_site = m.sensor_objtype[i] == SITE
+    on_site = m.sensor_objtype[i] == ObjType.SITE
     body = m.site_bodyid[k] if on_site else m.cam_bodyid[k]
     rows = 1 if on_site else m.cam_resolution[k, 1]
     cols = 1 if on_site else m.cam_resolution[k, 0]

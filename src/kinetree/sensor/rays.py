@@ -4,12 +4,10 @@ from ..kernel import stage
 from ..types import SensorType
 from .rangefinder import rangefinder
 
-RANGEFINDER = int(SensorType.RANGEFINDER)
-
 
 @stage(scalar=True, rare=True)
 def rangefinders(m, d):
     """Compute the rangefinders that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):
-        if d.sensor_due[i] != 0 and m.sensor_type[i] == RANGEFINDER:
+        if d.sensor_due[i] != 0 and m.sensor_type[i] == SensorType.RANGEFINDER:
             rangefinder(m, d, i)

@@ -8,8 +8,7 @@ from ..kernel import kernel
 from ..kernel.ops import maximum, minimum
 from ..types import DataType, SensorType
 
-REAL, POSITIVE = int(DataType.REAL), int(DataType.POSITIVE)
-NEVER_CUT = int(SensorType.CONTACT), int(SensorType.GEOMFROMTO)
+NEVER_CUT = SensorType.CONTACT, SensorType.GEOMFROMTO
 
 
 @kernel
@@ -70,7 +69,7 @@ def cut_off(m, i, field):
     if m.sensor_type[i] == NEVER_CUT[0] or m.sensor_type[i] == NEVER_CUT[1] or cutoff <= 0.0:
         return
     for a in range(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i]):
-        if kind == REAL:
+        if kind == DataType.REAL:
             field[a] = maximum(-cutoff, minimum(cutoff, field[a]))
-        elif kind == POSITIVE:
+        elif kind == DataType.POSITIVE:
             field[a] = minimum(cutoff, field[a])

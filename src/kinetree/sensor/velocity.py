@@ -13,8 +13,6 @@ from ..types import SensorType, Stage
 from .limit import jointlimitvel, tendonlimitvel
 from .reading import already_read, cut_off, put1, put3, put_row
 
-VEL = int(Stage.VEL)
-
 
 @kernel
 def site_velocity(m, d, site):
@@ -120,6 +118,6 @@ compute = dispatch(VELOCITY, "m, d, i")
 def velocity_readings(m, d):
     """Compute the sensors of the velocity stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorVel."""
     for i in range(m.nsensor):
-        if d.sensor_due[i] != 0 and m.sensor_needstage[i] == VEL:
+        if d.sensor_due[i] != 0 and m.sensor_needstage[i] == Stage.VEL:
             compute(m.sensor_type[i], m, d, i)
             cut_off(m, i, d.sensor_fresh)

@@ -12,8 +12,6 @@ from ..kernel import kernel
 from ..kernel.ops import maximum, minimum, not_, sqrt, where, zero
 from ..types import Constraint
 
-ELLIPTIC = int(Constraint.CONTACT_ELLIPTIC)
-
 
 @kernel
 def friction_bound(d, i):
@@ -121,7 +119,7 @@ def update_run(d, first, end, with_hessian):
         cost += update_friction(d, i)
     i = maximum(first, losses)
     while i < end:
-        if d.efc_type[i] == ELLIPTIC:
+        if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             k = d.efc_id[i]
             n = d.contact_dim[k]
             part, free, stuck, normal, tangent, curvature = update_elliptic(d, k, i, n)

@@ -13,12 +13,6 @@ from ..kernel import kernel
 from ..kernel.ops import happens, needs, not_, sqrt, where, zero
 from ..types import Constraint, ConstraintState
 
-ELLIPTIC = int(Constraint.CONTACT_ELLIPTIC)
-SATISFIED, QUADRATIC, CONE = (
-    int(s) for s in (ConstraintState.SATISFIED, ConstraintState.QUADRATIC, ConstraintState.CONE)
-)
-LINEARNEG, LINEARPOS = int(ConstraintState.LINEARNEG), int(ConstraintState.LINEARPOS)
-
 
 @kernel
 def mark_ancestors(m, d, r):
@@ -162,8 +156,8 @@ def cone_state(d, k, i, n):
     tangent = sqrt(square)
     outside = not_(mu * normal >= tangent)
     if happens(outside & not_(normal + mu * tangent <= 0.0)):
-        return CONE
-    return QUADRATIC if happens(outside) else SATISFIED
+        return ConstraintState.CONE
+    return ConstraintState.QUADRATIC if happens(outside) else ConstraintState.SATISFIED
 
 
 @kernel
@@ -171,17 +165,17 @@ def set_dual_states(d):
     """On which piece of its cost each row is, told by its force; on lanes of the worlds together. MuJoCo's dualState."""
     i = 0
     while i < d.nefc[0]:
-        n, state = 1, QUADRATIC
+        n, state = 1, ConstraintState.QUADRATIC
         if d.ne[0] <= i < d.ne[0] + d.nf[0]:
             if happens(d.efc_force[i] <= -d.efc_frictionloss[i]):
-                state = LINEARPOS
+                state = ConstraintState.LINEARPOS
             elif happens(d.efc_force[i] >= d.efc_frictionloss[i]):
-                state = LINEARNEG
-        elif d.efc_type[i] == ELLIPTIC:
+                state = ConstraintState.LINEARNEG
+        elif d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             n = d.contact_dim[d.efc_id[i]]
             state = cone_state(d, d.efc_id[i], i, n)
         elif i >= d.ne[0] and not happens(d.efc_force[i] > 0.0):
-            state = SATISFIED
+            state = ConstraintState.SATISFIED
         for k in range(i, i + n):
             d.efc_state[k] = state
         i += n

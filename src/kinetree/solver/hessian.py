@@ -14,8 +14,6 @@ from ..kernel.ops import maximum, minimum, needs, zero
 from ..types import Cone, Constraint
 from .order import segment_end
 
-ELLIPTIC, ELLIPTIC_CONE = int(Constraint.CONTACT_ELLIPTIC), int(Cone.ELLIPTIC)
-
 
 @kernel
 def place(d, i, columns, first, n):
@@ -194,7 +192,7 @@ def add_cones(m, d, first, end):
     r = maximum(first, d.ne[0] + d.nf[0] + d.nl[0])
     while r < end:
         k, n = d.efc_id[r], 1
-        if d.efc_type[r] == ELLIPTIC:
+        if d.efc_type[r] == Constraint.CONTACT_ELLIPTIC:
             n = d.contact_dim[k]
             if needs(d.contact_H[k, 0] != 0.0):
                 add_cone(m, d, k, r, n)
@@ -321,7 +319,7 @@ def make_hessian(m, d, g):
         start_with_inertia(m, d, d.dof_run[s, FIRST], d.dof_run[s, END])
     for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
         add_rows(m, d, d.row_run[s, FIRST], d.row_run[s, END])
-    if m.opt_cone == ELLIPTIC_CONE:
+    if m.opt_cone == Cone.ELLIPTIC:
         for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
             add_cones(m, d, d.row_run[s, FIRST], d.row_run[s, END])
     factor_hessian(d, d.group_part[g, PLACES], d.group_part[g, PLACES_END])

@@ -13,7 +13,6 @@ from ..math.quaternion import MIN_VALUE
 from ..types import Constraint
 from .cost import friction_bound, middle_mass
 
-ELLIPTIC = int(Constraint.CONTACT_ELLIPTIC)
 LENGTH, COST, SLOPE, BEND = 0, 1, 2, 3  # of a point on the line
 
 
@@ -139,7 +138,7 @@ def along(d, g, a, gauss1, gauss2):
         i = maximum(first, losses)
         while i < end:
             n = 1
-            if d.efc_type[i] == ELLIPTIC:
+            if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
                 n = d.contact_dim[d.efc_id[i]]
                 c, s, b = along_elliptic(d, d.efc_id[i], i, n, a)
             else:

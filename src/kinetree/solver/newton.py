@@ -6,11 +6,10 @@ Reads and writes: see `primal.py`; H, H_diaginv.
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END
 from ..constraint.rows import is_sparse
-from ..dynamics.sleep_state import SLEEP
 from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, not_, where
-from ..types import Cone
+from ..types import Cone, EnableBit
 from .cost import update_group
 from .hessian import make_hessian, solve_hessian
 from .linesearch import search
@@ -27,8 +26,6 @@ from .primal import (
     scaling,
     sum_up,
 )
-
-ELLIPTIC = int(Cone.ELLIPTIC)
 
 
 @stage(rare=True, part_of="fwd_constraint")
@@ -73,7 +70,7 @@ def turn_back(d, g):
 @kernel
 def iterate(m, d, g, norm, scale):
     """Steps until no world promises any more; how many."""
-    cones, tolerance, k = m.opt_cone == ELLIPTIC, m.opt_tolerance, 0
+    cones, tolerance, k = m.opt_cone == Cone.ELLIPTIC, m.opt_tolerance, 0
     newton_direction(m, d)
     active = not_((norm < tolerance) & (promised(d, g, scale) < tolerance))
     while k < m.opt_iterations and any_(active) and not (k > 0 and interrupted(d)):
@@ -104,10 +101,12 @@ def solve_newton(m, d):
     for g in range(d.ngroup[0]):
         d.group[0] = g
         scale = scaling(m, d, g)
-        update_group(d, g, m.opt_cone == ELLIPTIC)
+        update_group(d, g, m.opt_cone == Cone.ELLIPTIC)
         norm = scale * gradient(m, d, g)
         solved = is_solved(m, d, g, norm, scale)
-        if d.H_current[0] == 0 and (not solved or m.opt_enableflags & SLEEP):  # `settle` must find room for it
+        if d.H_current[0] == 0 and (
+            not solved or m.opt_enableflags & EnableBit.SLEEP
+        ):  # `settle` must find room for it
             set_pattern(m, d)
             if d.overflow[0] != 0:
                 return

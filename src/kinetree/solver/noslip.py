@@ -16,8 +16,6 @@ from .pgs import WORSE, bounded
 from .primal import MOST_ISLANDS, report, scaling
 from .qcqp import solve_on_disc
 
-ELLIPTIC, PYRAMIDAL = int(Constraint.CONTACT_ELLIPTIC), int(Constraint.CONTACT_PYRAMIDAL)
-PGS = int(Solver.PGS)
 LEAST = 1e-10  # on the diagonal of a block
 
 
@@ -95,10 +93,10 @@ def stiffen_run(d, first, end, active):
         improvement += stiffen_loss(d, i, active)
     i = maximum(first, losses)
     while i < end:
-        if d.efc_type[i] == PYRAMIDAL:
+        if d.efc_type[i] == Constraint.CONTACT_PYRAMIDAL:
             improvement += stiffen_pair(d, i, active)
             i += 2
-        elif d.efc_type[i] == ELLIPTIC:
+        elif d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             n = d.contact_dim[d.efc_id[i]]
             improvement += stiffen_cone(d, d.efc_id[i], i + 1, n - 1, active)
             i += n
@@ -136,7 +134,7 @@ def stiffen(m, d, g):
 @stage(rare=True, part_of="fwd_constraint")
 def solve_noslip(m, d):
     """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
-    if m.opt_solver != PGS:  # else the rows Y are there already
+    if m.opt_solver != Solver.PGS:  # else the rows Y are there already
         project(m, d)
         if d.overflow[0] != 0:
             return

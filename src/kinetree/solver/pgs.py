@@ -21,14 +21,13 @@ from .qcqp import solve_on_disc
 from .shuffle import FIRST as FIRST_NUMBER
 from .shuffle import shuffle
 
-ELLIPTIC, NO_WARMSTART = int(Constraint.CONTACT_ELLIPTIC), int(DisableBit.WARMSTART)
 WORSE = 1e-10  # an update that raises the cost by more is taken back
 
 
 @kernel
 def rows_of(d, i):
     """How many rows the block that begins with row i has."""
-    return d.contact_dim[d.efc_id[i]] if d.efc_type[i] == ELLIPTIC else 1
+    return d.contact_dim[d.efc_id[i]] if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC else 1
 
 
 @kernel
@@ -62,7 +61,7 @@ def set_cone_row(d, k, i, j, n):
 @kernel
 def start(m, d):
     """Forces at the last step's acceleration, or none where they cost more than that: efc_force, sol_Yf."""
-    if m.opt_disableflags & NO_WARMSTART == 0:
+    if m.opt_disableflags & DisableBit.WARMSTART == 0:
         residuals(m, d, d.qacc_warmstart)
         update_rows(m, d, False)
     else:
@@ -208,7 +207,7 @@ def sweep(d, blocks, active):
     improvement = zero(d.time[0])
     for b in range(blocks):
         i = d.efc_block[b]
-        if d.efc_type[i] == ELLIPTIC:
+        if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             k = d.efc_id[i]
             improvement += update_cone(d, k, i, d.contact_dim[k], active)
         else:

@@ -15,7 +15,6 @@ from ..kernel.ops import maximum, sqrt, where, zero
 from ..types import DisableBit
 from .cost import update_rows
 
-NO_WARMSTART = int(DisableBit.WARMSTART)
 MOST_REPORTS, MOST_ISLANDS = 200, 20  # iterations whose statistics are kept, islands whose iterations are counted
 
 
@@ -41,7 +40,7 @@ def begin(m, d):
     """Start from the last step's acceleration or from the smooth one, whichever costs less: qacc, sol_Ma, efc_jar."""
     for i in range(m.nv):
         d.qacc[i] = d.qacc_smooth[i]
-    if m.opt_disableflags & NO_WARMSTART == 0:
+    if m.opt_disableflags & DisableBit.WARMSTART == 0:
         residuals(m, d, d.qacc)
         smooth = update_rows(m, d, False)
         for i in range(m.nv):

@@ -15,12 +15,6 @@ from .noslip import solve_noslip
 from .pgs import solve_pgs
 from .primal import MOST_ISLANDS
 
-PGS, CG, ELLIPTIC = int(Solver.PGS), int(Solver.CG), int(Constraint.CONTACT_ELLIPTIC)
-SATISFIED, QUADRATIC, CONE = (
-    int(s) for s in (ConstraintState.SATISFIED, ConstraintState.QUADRATIC, ConstraintState.CONE)
-)
-LINEARNEG, LINEARPOS = int(ConstraintState.LINEARNEG), int(ConstraintState.LINEARPOS)
-
 
 @kernel
 def linear_terms(m, d):
@@ -35,13 +29,15 @@ def set_states(m, d):
     """Which piece of its cost each row is on, told by its curvature and force; on lanes of the worlds together."""
     for i in range(d.nefc[0]):
         if happens(d.efc_weight[i] != 0.0):
-            d.efc_state[i] = QUADRATIC
+            d.efc_state[i] = ConstraintState.QUADRATIC
         elif d.ne[0] <= i < d.ne[0] + d.nf[0]:
-            d.efc_state[i] = LINEARNEG if happens(d.efc_force[i] > 0.0) else LINEARPOS
-        elif d.efc_type[i] == ELLIPTIC and happens(d.efc_force[d.contact_efc_address[d.efc_id[i]]] != 0.0):
-            d.efc_state[i] = CONE
+            d.efc_state[i] = ConstraintState.LINEARNEG if happens(d.efc_force[i] > 0.0) else ConstraintState.LINEARPOS
+        elif d.efc_type[i] == Constraint.CONTACT_ELLIPTIC and happens(
+            d.efc_force[d.contact_efc_address[d.efc_id[i]]] != 0.0
+        ):
+            d.efc_state[i] = ConstraintState.CONE
         else:
-            d.efc_state[i] = SATISFIED
+            d.efc_state[i] = ConstraintState.SATISFIED
 
 
 @stage
@@ -56,15 +52,15 @@ def fwd_constraint(m, d):
             d.qfrc_constraint[i] = 0.0
         return
     linear_terms(m, d)
-    if m.opt_solver == PGS:
+    if m.opt_solver == Solver.PGS:
         solve_pgs(m, d)
-    elif m.opt_solver == CG:
+    elif m.opt_solver == Solver.CG:
         solve_cg(m, d)
     else:
         solve_newton(m, d)
     if m.opt_noslip_iterations > 0 and d.overflow[0] == 0:
         solve_noslip(m, d)
-    if m.opt_solver == PGS or m.opt_noslip_iterations > 0:
+    if m.opt_solver == Solver.PGS or m.opt_noslip_iterations > 0:
         set_dual_states(d)
     else:
         set_states(m, d)
