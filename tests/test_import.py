@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import subprocess
 import sys
 
@@ -52,3 +54,10 @@ model, data = pickle.loads(open({str(path)!r}, "rb").read())
 import copy
 print(json.dumps([float(data.time), copy.copy(model).replace(opt_timestep=0.5).opt.timestep]))"""
     assert said_by(code) == [float(data.time), 0.5]
+
+
+def test_no_package_is_hidden_by_a_public_name():
+    """`import kinetree.geometry.driver as driver` must not find a function in the way."""
+    for module in pkgutil.iter_modules(kt.__path__):
+        if module.name in kt.__all__:
+            assert getattr(kt, module.name) is importlib.import_module(f"kinetree.{module.name}")

@@ -1,7 +1,5 @@
 """The pipeline: the order in which stages run. The table of contents of the physics."""
 
-from .collision.distance import pair_distance
-from .collision.driver import collision
 from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
 from .constraint.diagonal import exact_diagonal
 from .constraint.make import make_constraint
@@ -26,6 +24,8 @@ from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
 from .dynamics.waking import wake, wake_by_contacts, wake_by_equalities, wake_by_tendons
+from .geometry.distance import pair_distance
+from .geometry.driver import collision
 from .integrator.advance import advance_inputs, advance_state
 from .integrator.derivative import set_damping, set_damping_diagonal, smooth_derivative
 from .integrator.euler import euler_acceleration

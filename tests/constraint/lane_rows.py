@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.batch.lanes import LaneData, lanes_of
-from kinetree.collision.contact import FAR
 from kinetree.constraint.diagonal import exact_diagonal
 from kinetree.constraint.make import make_constraint
 from kinetree.constraint.reference import reference_constraint
+from kinetree.geometry.contact import FAR
 from kinetree.types import Constraint
 from tests.constraint.paired_rows import CONTACT_REALS
 from tests.dynamics.paired import Pair

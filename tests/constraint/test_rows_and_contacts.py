@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.capacity import grown, starting_capacity
-from kinetree.collision.contact import MAXH, fits
+from kinetree.geometry.contact import MAXH, fits
 from kinetree.kernel.stage import plain
 from tests.pipeline.twins import BOX, CAPSULE, SPHERE, bodies_apart
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from tests.collision.scenes import BITS
+from tests.geometry.scenes import BITS
 from tests.physics.random_scene import SHAPES, Scene
 
 MESHES = 6  # in each scene

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 import kinetree as kt
-from tests.collision.scenes import BITS, vertices
+from tests.geometry.scenes import BITS, vertices
 
 SHAPES = ("sphere", "capsule", "box", "cylinder", "ellipsoid", "mesh")
 JOINTS = ("hinge", "hinge", "slide", "ball")

@@ -9,11 +9,11 @@ import pytest
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.convex import convex
-from kinetree.collision.driver import PAIRS
 from kinetree.conformance.tolerances import CONTACT_CONVEX, CONVEX_POINTS, MACHINES_SOLVED, SENSOR
+from kinetree.geometry.convex import convex
+from kinetree.geometry.driver import PAIRS
 from kinetree.types import GeomType
-from tests.collision.scenes import CONVEX_NORMAL, SIZES, random_pose, vertices
+from tests.geometry.scenes import CONVEX_NORMAL, SIZES, random_pose, vertices
 
 SHAPES = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 CUTOFFS = ("0", "0.05", "5")

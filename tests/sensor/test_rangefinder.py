@@ -11,10 +11,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.ray import ray
 from kinetree.conformance.compare import oracle_model
 from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import KINEMATICS, MACHINES, SENSOR
+from kinetree.geometry.ray import ray
 from kinetree.kernel import interpret, stage
 from kinetree.sensor.rangefinder import rangefinder
 from kinetree.types import RayDataField, SensorType

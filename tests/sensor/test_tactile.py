@@ -12,7 +12,7 @@ from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.states import random_quaternion
 from kinetree.conformance.tolerances import MACHINES_SOLVED, SENSOR
 from kinetree.sensor.tactile import SURFACES
-from tests.collision.scenes import SIZES, geom, vertices
+from tests.geometry.scenes import SIZES, geom, vertices
 
 PADS = {
     "plate": 'builtin="plate" params="5 4" scale=".1 .1 .02"',

@@ -23,8 +23,8 @@ import numpy as np
 
 import kinetree as kt
 
-from ..collision.driver import CLOSED_FORMS, SHAPES
 from ..efc import dense_jacobian
+from ..geometry.driver import CLOSED_FORMS, SHAPES
 from ..types import Jacobian, Solver
 from . import budget, tolerances
 from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from ..collision.convex import convex
-from ..collision.distance import geom_distance
-from ..collision.driver import PAIRS
 from ..data import Data
+from ..geometry.convex import convex
+from ..geometry.distance import geom_distance
+from ..geometry.driver import PAIRS
 from ..io.load import load
 from ..pipeline import collision, kinematics
 from ..types import GeomType

@@ -9,8 +9,8 @@ An adhesive contact in the gap pulls along its normal and has no friction. On la
 the surfaces touch: the first along the normal, the others neutral.
 """
 
-from ..collision.contact import FAR
 from ..dynamics.jacobian import axis_at, branch_size, last_dof
+from ..geometry.contact import FAR
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
 from ..math.vec3 import dot, get3

@@ -4,9 +4,9 @@ MuJoCo: mjSENS_CONTACT in engine_sensor.c. They may belong to any stage. Worlds 
 compute them one world at a time. Reads: contacts, efc_force, cvel. Writes: sensor_fresh. Scratch: contact_match, contact_rank.
 """
 
-from ..collision.contact import FAR
 from ..constraint.contact_force import contact_wrench
 from ..dynamics.objects import velocity_at
+from ..geometry.contact import FAR
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum, zero
 from ..math.quaternion import MIN_VALUE

@@ -5,8 +5,8 @@ is looked for; where nothing is that near, the distance is the cutoff, and the d
 Reads: poses of geoms. Writes: sensor_fresh.
 """
 
-from ..collision.convex import REACH
-from ..collision.distance import pair_distance, reserve
+from ..geometry.convex import REACH
+from ..geometry.distance import pair_distance, reserve
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, where, zero
 from ..math.vec3 import sub, unit, where3

@@ -4,7 +4,7 @@ MuJoCo: the rangefinder in mj_computeSensorPos, mju_camPixelRay, mju_camIntrinsi
 Writes: sensor_fresh. Geoms of the sensor's own body are not met.
 """
 
-from ..collision.ray import ALL_GROUPS, nearest
+from ..geometry.ray import ALL_GROUPS, nearest
 from ..kernel import kernel
 from ..kernel.ops import where, zero
 from ..math.vec3 import add, add_scaled, column, dot, get3, get9, mul_mat_vec, norm, scale

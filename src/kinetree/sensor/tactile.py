@@ -6,9 +6,9 @@ normals at each vertex. A table has the depth in each shape; inside a mesh or a 
 Reads: contacts, poses of geoms, cvel. Writes: sensor_fresh.
 """
 
-from ..collision.contact import FAR
-from ..collision.mesh import vertex
 from ..dynamics.objects import velocity_at
+from ..geometry.contact import FAR
+from ..geometry.mesh import vertex
 from ..kernel import kernel
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import absolute, maximum, minimum, sqrt, zero

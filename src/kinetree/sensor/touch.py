@@ -4,9 +4,9 @@ A contact counts if its point lies in the volume, or if the ray from there along
 contacts sink in. Reads: contacts, efc_force, pose of the site. Writes: sensor_fresh.
 """
 
-from ..collision.ray_shapes import PRIMITIVES, ray_nothing
 from ..constraint.contact_force import normal_force
 from ..constraint.contact_rows import axis_of
+from ..geometry.ray_shapes import PRIMITIVES, ray_nothing
 from ..kernel import kernel
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import zero

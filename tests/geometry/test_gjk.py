@@ -11,10 +11,10 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import kinetree as kt
-from kinetree.collision.convex import convex
-from kinetree.collision.distance import geom_distance
-from kinetree.collision.driver import PAIRS
-from tests.collision.scenes import both, prism, random_pose, two_geoms, vertices
+from kinetree.geometry.convex import convex
+from kinetree.geometry.distance import geom_distance
+from kinetree.geometry.driver import PAIRS
+from tests.geometry.scenes import both, prism, random_pose, two_geoms, vertices
 
 KINDS = ("sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 POLYTOPES = ("box", "mesh")

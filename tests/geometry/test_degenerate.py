@@ -12,13 +12,13 @@ from scipy.spatial import ConvexHull
 
 import kinetree as kt
 from kinetree import geom_distance
-from kinetree.collision.convex import convex
-from kinetree.collision.driver import PAIRS, collision
 from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
+from kinetree.geometry.convex import convex
+from kinetree.geometry.driver import PAIRS, collision
 from kinetree.types import GeomType
-from tests.collision.scenes import OTHER_SIZES, SIZES, both, detect, prism, vertices
-from tests.collision.test_gjk import corners, placed
+from tests.geometry.scenes import OTHER_SIZES, SIZES, both, detect, prism, vertices
+from tests.geometry.test_gjk import corners, placed
 
 CUBE = " ".join(f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
 HULLS = {"ball": vertices(20), "wedge": prism(3), "block": prism(4), "drum": prism(40), "cube": CUBE}

@@ -10,14 +10,14 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.contact import FAR
-from kinetree.collision.driver import collision
 from kinetree.conformance.compare import oracle_model
 from kinetree.conformance.states import random_state
 from kinetree.conformance.tolerances import MACHINES
+from kinetree.geometry.contact import FAR
+from kinetree.geometry.driver import collision
 from kinetree.kernel import interpret
 from tests import corpora
-from tests.collision.scenes import GEOMETRY, agree, both, detect, rows, scatter, zoo
+from tests.geometry.scenes import GEOMETRY, agree, both, detect, rows, scatter, zoo
 
 STATES = 5
 ENTRIES = {entry.name: entry for entry in corpora.entries()}

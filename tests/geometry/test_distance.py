@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.collision.convex import convex
-from kinetree.collision.driver import PAIRS
 from kinetree.conformance.tolerances import CONTACT_CLOSED_FORM, CONTACT_CONVEX, CONVEX_POINTS
-from tests.collision.scenes import SIZES, both, random_pose, two_geoms, vertices
+from kinetree.geometry.convex import convex
+from kinetree.geometry.driver import PAIRS
+from tests.geometry.scenes import SIZES, both, random_pose, two_geoms, vertices
 
 SHAPES = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 NAMES = [f"{a} {b}" for i, a in enumerate(SHAPES) for b in SHAPES[max(i, 1) :]]

@@ -8,10 +8,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.driver import collision
 from kinetree.conformance.states import random_quaternion
 from kinetree.data_fields import MAX_OF_PAIR
-from tests.collision.scenes import GEOMETRY, OTHER_SIZES, both, detect, rows, vertices
+from kinetree.geometry.driver import collision
+from tests.geometry.scenes import GEOMETRY, OTHER_SIZES, both, detect, rows, vertices
 
 SHAPES = ("sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 CURVED = ("ellipsoid", "cylinder")  # their contacts are found to opt.ccd_tolerance, and nearest points less well

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.collision.driver import collision
+from kinetree.geometry.driver import collision
 from kinetree.types import DisableBit, SleepState
-from tests.collision.scenes import agree, both, detect, rows
+from tests.geometry.scenes import agree, both, detect, rows
 
 BALL = '<geom name="{0}" size=".1" pos="{1} 0 0" {2}/>'
 

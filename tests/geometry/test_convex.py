@@ -10,11 +10,11 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.convex import convex
-from kinetree.collision.driver import PAIRS, collision
 from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
-from tests.collision.scenes import both, detect, prism, random_pose, rows, two_geoms, vertices
+from kinetree.geometry.convex import convex
+from kinetree.geometry.driver import PAIRS, collision
+from tests.geometry.scenes import both, detect, prism, random_pose, rows, two_geoms, vertices
 
 NAMES = [f"{a.name.lower()} {b.name.lower()}" for (a, b), row in PAIRS.items() if row is convex]
 EXACT = {"sphere mesh", "capsule mesh", "box mesh", "mesh mesh"}

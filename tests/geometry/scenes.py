@@ -8,12 +8,12 @@ import mujoco
 import numpy as np
 
 import kinetree as kt
-from kinetree.collision.convex import convex
-from kinetree.collision.driver import PAIRS, collision
-from kinetree.collision.hfield import terrain
 from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
 from kinetree.conformance.tolerances import CONTACT_CLOSED_FORM, CONTACT_CONVEX, KINEMATICS
+from kinetree.geometry.convex import convex
+from kinetree.geometry.driver import PAIRS, collision
+from kinetree.geometry.hfield import terrain
 from kinetree.types import GeomType
 
 SIZES = {

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.collision import ray as module
-from kinetree.collision.ray import RAY, multi_ray, ray
 from kinetree.conformance.compare import oracle_model
 from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import KINEMATICS, SENSOR
+from kinetree.geometry import ray as module
+from kinetree.geometry.ray import RAY, multi_ray, ray
 from kinetree.kernel.stage import plain
 from kinetree.types import GeomType
 from tests import corpora
@@ -456,7 +456,7 @@ def test_wrong_arguments(case):
 WILD = """
 import numpy as np
 import kinetree as kt
-from kinetree.collision.ray import multi_ray
+from kinetree.geometry.ray import multi_ray
 
 model = kt.load({path!r})
 data, rng = kt.Data(model), np.random.default_rng(0)

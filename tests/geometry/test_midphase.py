@@ -8,10 +8,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.driver import collision
-from kinetree.collision.midphase import FIXED, MANY
 from kinetree.conformance.states import random_quaternion
-from tests.collision.scenes import agree
+from kinetree.geometry.driver import collision
+from kinetree.geometry.midphase import FIXED, MANY
+from tests.geometry.scenes import agree
 
 MIDPHASE = kt.DisableBit.MIDPHASE
 

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from kinetree.collision.convex import convex
-from kinetree.collision.driver import PAIRS
-from kinetree.collision.hfield import terrain
 from kinetree.conformance.poses import square_quaternion
 from kinetree.conformance.states import random_quaternion
+from kinetree.geometry.convex import convex
+from kinetree.geometry.driver import PAIRS
+from kinetree.geometry.hfield import terrain
 from kinetree.types import GeomType
-from tests.collision.scenes import ROTATIONS, agree, both, detect, prism, random_pose, two_geoms, vertices
+from tests.geometry.scenes import ROTATIONS, agree, both, detect, prism, random_pose, two_geoms, vertices
 
 POSES = 150
 SHAPES = [kind.name.lower() for kind in GeomType if kind <= GeomType.MESH]

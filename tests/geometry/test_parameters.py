@@ -8,10 +8,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.collision.contact import FAR
-from kinetree.collision.driver import collision
-from kinetree.collision.parameters import IN_GAP
-from tests.collision.scenes import agree, both, detect, rows
+from kinetree.geometry.contact import FAR
+from kinetree.geometry.driver import collision
+from kinetree.geometry.parameters import IN_GAP
+from tests.geometry.scenes import agree, both, detect, rows
 
 # Attributes of two geoms that touch, of which the rule for one parameter can be seen.
 MIXED = {

@@ -8,8 +8,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.capacity import START
-from kinetree.collision.driver import collision
-from tests.collision.scenes import agree, both, detect, rows, scatter, zoo
+from kinetree.geometry.driver import collision
+from tests.geometry.scenes import agree, both, detect, rows, scatter, zoo
 
 
 def balls(count: int, seed: int, walls: bool = True) -> mujoco.MjModel:
