@@ -15,7 +15,7 @@ from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
 from ..math.vec3 import dot, get3
 from ..types import Cone, Constraint
-from .rows import body_weight, count, describe, has_room, put
+from .rows import body_weight, count, describe, has_room, put_entry
 
 NO_DOFS = 3
 
@@ -63,8 +63,8 @@ def axis_of(d, c, k):
 @kernel
 def put_pair(d, at, n, column, up, down, sideways):
     """Write the entries of two opposite edges of a pyramid."""
-    put(d, at, column, up + sideways)
-    put(d, at + n, column, down - sideways)
+    put_entry(d, at, column, up + sideways)
+    put_entry(d, at + n, column, down - sideways)
 
 
 @kernel
@@ -85,7 +85,7 @@ def put_contact(m, d, c, kind, dim, body0, body1, n, active, touching):
         at -= 1
         up = sign * dot(normal, move)
         if kind == Constraint.CONTACT_FRICTIONLESS:
-            put(d, at, last, up)
+            put_entry(d, at, last, up)
         elif kind == Constraint.CONTACT_PYRAMIDAL:
             flat = where(touching, up, 0.0)
             put_pair(d, at, n, last, up, flat, sign * f0 * dot(tangent0, move))
@@ -96,14 +96,14 @@ def put_contact(m, d, c, kind, dim, body0, body1, n, active, touching):
                 put_pair(d, at + 6 * n, n, last, flat, flat, sign * f3 * dot(tangent0, turn))
                 put_pair(d, at + 8 * n, n, last, flat, flat, sign * f4 * dot(tangent1, turn))
         else:
-            put(d, at, last, up)
-            put(d, at + n, last, sign * dot(tangent0, move))
-            put(d, at + 2 * n, last, sign * dot(tangent1, move))
+            put_entry(d, at, last, up)
+            put_entry(d, at + n, last, sign * dot(tangent0, move))
+            put_entry(d, at + 2 * n, last, sign * dot(tangent1, move))
             if dim > 3:
-                put(d, at + 3 * n, last, sign * dot(spin, turn))
+                put_entry(d, at + 3 * n, last, sign * dot(spin, turn))
             if dim > 4:
-                put(d, at + 4 * n, last, sign * dot(tangent0, turn))
-                put(d, at + 5 * n, last, sign * dot(tangent1, turn))
+                put_entry(d, at + 4 * n, last, sign * dot(tangent0, turn))
+                put_entry(d, at + 5 * n, last, sign * dot(tangent1, turn))
         if forward:
             j = m.dof_parentid[j]
         else:

@@ -12,7 +12,7 @@ from ..math.quaternion import mul_quat
 from ..math.spatial import get6, scale6
 from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat_vec, outer, scale9, sub
 from ..types import Constraint, EqType, ObjType
-from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put, take_out_trees
+from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put_entry, take_out_trees
 
 
 @kernel
@@ -103,11 +103,11 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
         s = relative_axis(m, d, last, i == last, j == last, point0, point1)
         at -= 1
         for k in range(3):
-            put(d, at + k * n, last, s[k + 3])
+            put_entry(d, at + k * n, last, s[k + 3])
         if rows == 6:
             turn = mul_mat_vec(turning, (s[0], s[1], s[2]))
             for k in range(3):
-                put(d, at + (k + 3) * n, last, turn[k])
+                put_entry(d, at + (k + 3) * n, last, turn[k])
         if i == last:
             i = m.dof_parentid[i]
         if j == last:
@@ -215,7 +215,7 @@ def put_merged(m, d, e, a, b, slope):
         if second:
             value, column = value - slope * scalar_entry(m, d, e, b, j), scalar_column(m, e, b, j)
             j += 1
-        put(d, at, column, value)
+        put_entry(d, at, column, value)
         at += 1
 
 

@@ -7,14 +7,14 @@ efc_frictionloss.
 from ..dynamics.sleep_state import DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel
 from ..types import Constraint
-from .rows import count, count_unless_empty, describe, has_room, put, take_out_trees
+from .rows import count, count_unless_empty, describe, has_room, put_entry, take_out_trees
 
 
 @kernel
 def dof_friction(m, d, i):
     """The row of a dof."""
     if has_room(d, 1, 1):
-        put(d, d.nJ[0], i, 1.0)
+        put_entry(d, d.nJ[0], i, 1.0)
         describe(d, Constraint.FRICTION_DOF, i, 1, 1, True, 0.0, 0.0, m.dof_frictionloss[i])
         d.efc_diagA[d.nefc[0]] = m.dof_invweight0[i]
     count(d, 1, 1)
@@ -25,7 +25,7 @@ def put_tendon(m, d, t, factor):
     """Write a multiple of a tendon's Jacobian behind the last entry."""
     at, source = d.nJ[0], m.ten_J_rowadr[t]
     for k in range(m.ten_J_rownnz[t]):
-        put(d, at + k, m.ten_J_colind[source + k], factor * d.ten_J[source + k])
+        put_entry(d, at + k, m.ten_J_colind[source + k], factor * d.ten_J[source + k])
 
 
 @kernel

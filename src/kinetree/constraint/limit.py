@@ -11,7 +11,7 @@ from ..math.quaternion import MIN_VALUE, normalize4
 from ..math.vec3 import norm
 from ..types import Constraint, JointType
 from .friction import put_tendon
-from .rows import count, count_unless_empty, describe, has_room, put, take_out_trees
+from .rows import count, count_unless_empty, describe, has_room, put_entry, take_out_trees
 
 PI = 3.141592653589793
 
@@ -24,7 +24,7 @@ def scalar_limit(m, d, j, distance, sign):
     if any_(near):
         if has_room(d, 1, 1):
             i = m.jnt_dofadr[j]
-            put(d, d.nJ[0], i, where(near, zero(distance) + sign, 0.0))
+            put_entry(d, d.nJ[0], i, where(near, zero(distance) + sign, 0.0))
             describe(d, Constraint.LIMIT_JOINT, j, 1, 1, near, distance, margin, 0.0)
             d.efc_diagA[d.nefc[0]] = m.dof_invweight0[i]
         count(d, 1, 1)
@@ -54,7 +54,7 @@ def ball_limit(m, d, j):
     if any_(near):
         if has_room(d, 1, 3):
             for k in range(3):
-                put(d, d.nJ[0] + k, i + k, where(near, -axis[k], 0.0))
+                put_entry(d, d.nJ[0] + k, i + k, where(near, -axis[k], 0.0))
             describe(d, Constraint.LIMIT_JOINT, j, 1, 3, near, distance, margin, 0.0)
             d.efc_diagA[d.nefc[0]] = m.dof_invweight0[i]
         count(d, 1, 3)

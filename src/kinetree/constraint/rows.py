@@ -66,7 +66,7 @@ def describe(d, kind, what, rows, nnz, holds, pos, margin, loss):
 
 
 @kernel
-def put(d, at, column, value):
+def put_entry(d, at, column, value):
     """Write an entry of the Jacobian."""
     d.efc_J_colind[at] = column
     d.efc_J[at] = value
@@ -97,7 +97,7 @@ def take_out_trees(m, d, nnz):
             after += 1
         if has_entry(d, at, after):
             for k in range(at, after):
-                put(d, to, d.efc_J_colind[k], d.efc_J[k])
+                put_entry(d, to, d.efc_J_colind[k], d.efc_J[k])
                 to += 1
         at = after
     return to - d.nJ[0]

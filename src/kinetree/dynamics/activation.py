@@ -10,7 +10,7 @@ from ..math.quaternion import MIN_VALUE
 from ..types import DisableBit, DynType, GainType
 from .dcmotor import next_motor_state
 from .history import insert
-from .servo import clip, shortest_rotation, wrap_period, wrapped
+from .servo import clip_between, shortest_rotation, wrap_period, wrapped
 
 
 @kernel
@@ -32,7 +32,7 @@ def next_activation(m, d, k, slot, rate):
     else:
         out = now + rate * h
     if m.actuator_actlimited[k]:
-        out = clip(out, m.actuator_actrange[k, 0], m.actuator_actrange[k, 1])
+        out = clip_between(out, m.actuator_actrange[k, 0], m.actuator_actrange[k, 1])
     return out
 
 

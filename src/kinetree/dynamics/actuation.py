@@ -17,7 +17,7 @@ from .history import read
 from .muscle import muscle_bias, muscle_dynamics, muscle_gain
 from .servo import (
     bound_torque,
-    clip,
+    clip_between,
     orientation_control,
     orientation_forces,
     pid_dynamics,
@@ -53,7 +53,7 @@ def read_controls(m, d):
     if m.opt_disableflags & DisableBit.CLAMPCTRL == 0:
         for i in range(m.nu):
             if m.actuator_ctrllimited[i]:
-                d.ctrl_used[i] = clip(d.ctrl_used[i], m.actuator_ctrlrange[i, 0], m.actuator_ctrlrange[i, 1])
+                d.ctrl_used[i] = clip_between(d.ctrl_used[i], m.actuator_ctrlrange[i, 0], m.actuator_ctrlrange[i, 1])
 
 
 @kernel
@@ -200,7 +200,7 @@ def limit_tendon_force(m, d, t):
         if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == t:
             total += d.actuator_force[m.actuator_outadr[k]]
     low, high = m.tendon_actfrcrange[t, 0], m.tendon_actfrcrange[t, 1]
-    share = clip(total, low, high) / where(total == 0.0, 1.0, total)
+    share = clip_between(total, low, high) / where(total == 0.0, 1.0, total)
     share = where(total == 0.0, 1.0, share)
     for k in range(m.nactuator):
         if m.actuator_trntype[k] == TrnType.TENDON and m.actuator_trnid[k, 0] == t:
@@ -220,7 +220,7 @@ def limit_forces(m, d):
                 bound_torque(d, row, high)
             else:
                 for i in range(row, row + m.actuator_outnum[k]):
-                    d.actuator_force[i] = clip(d.actuator_force[i], low, high)
+                    d.actuator_force[i] = clip_between(d.actuator_force[i], low, high)
 
 
 @kernel
@@ -240,7 +240,7 @@ def joint_forces(m, d):
             for i in range(v, v + n):
                 d.qfrc_actuator[i] += d.qfrc_gravcomp[i]
         if m.jnt_actfrclimited[j]:
-            d.qfrc_actuator[v] = clip(d.qfrc_actuator[v], m.jnt_actfrcrange[j, 0], m.jnt_actfrcrange[j, 1])
+            d.qfrc_actuator[v] = clip_between(d.qfrc_actuator[v], m.jnt_actfrcrange[j, 0], m.jnt_actfrcrange[j, 1])
 
 
 @stage

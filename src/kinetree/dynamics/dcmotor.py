@@ -12,7 +12,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, sin, where
 from ..math.quaternion import MIN_VALUE
 from ..types import CtrlInput
-from .servo import clip, error_rate, limit_rate, servo_inputs
+from .servo import clip_between, error_rate, limit_rate, servo_inputs
 
 CONTROLLED = CtrlInput.POS | CtrlInput.VEL | CtrlInput.FF
 
@@ -77,7 +77,7 @@ def motor_voltage(m, d, k, integral):
             + m.actuator_gainprm[k, 5] * state(d, integral) + feedforward
         )  # fmt: skip
         driven = m.actuator_gainprm[k, 0] / constant * torque + constant * rate
-        voltage += where(most > 0.0, clip(driven, -most, most), driven)
+        voltage += where(most > 0.0, clip_between(driven, -most, most), driven)
     return voltage
 
 
@@ -115,7 +115,7 @@ def motor_dynamics(m, d, k):
     if current >= 0:
         most = m.actuator_dynprm[k, 1]
         growth = (settled - d.act[current]) / m.actuator_dynprm[k, 0]
-        d.act_dot[current] = where(most > 0.0, clip(growth, -most, most), growth)
+        d.act_dot[current] = where(most > 0.0, clip_between(growth, -most, most), growth)
 
 
 @kernel
@@ -134,7 +134,7 @@ def next_motor_state(m, d, k, slot, rate):
         return kept * now + span * d.actuator_velocity[m.actuator_outadr[k]]
     if slot == integral:
         most = m.actuator_dynprm[k, 8]
-        return where(most > 0.0, clip(now + rate * h, -most, most), now + rate * h)
+        return where(most > 0.0, clip_between(now + rate * h, -most, most), now + rate * h)
     return now + rate * h
 
 

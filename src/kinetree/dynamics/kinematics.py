@@ -127,7 +127,7 @@ def place_inertia(m, d, b, pos, quat, mat):
 
 
 @kernel
-def place(d, b, same, local_pos, local_quat, xpos, xquat, xmat, i):
+def place_in_body(d, b, same, local_pos, local_quat, xpos, xquat, xmat, i):
     """Pose of something fixed in a body; frames that coincide with the body's or its inertia's are copied."""
     if same == SameFrame.BODY:
         set3(xpos, i, get3(d.xpos, b))
@@ -179,11 +179,11 @@ def place_run(m, d, run):
             place_body(m, d, b)
         while g < ngeom and m.geom_bodyid[g] < end:
             same, b = m.geom_sameframe[g], m.geom_bodyid[g]
-            place(d, b, same, m.geom_pos, m.geom_quat, d.geom_xpos, d.geom_xquat, d.geom_xmat, g)
+            place_in_body(d, b, same, m.geom_pos, m.geom_quat, d.geom_xpos, d.geom_xquat, d.geom_xmat, g)
             g += 1
         while s < nsite and m.site_bodyid[s] < end:
             same, b = m.site_sameframe[s], m.site_bodyid[s]
-            place(d, b, same, m.site_pos, m.site_quat, d.site_xpos, d.site_xquat, d.site_xmat, s)
+            place_in_body(d, b, same, m.site_pos, m.site_quat, d.site_xpos, d.site_xquat, d.site_xmat, s)
             s += 1
 
 

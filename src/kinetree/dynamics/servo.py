@@ -13,7 +13,7 @@ from .configuration import PI, conjugate, quat_exp, quat_log
 
 
 @kernel
-def clip(x, low, high):
+def clip_between(x, low, high):
     """x taken into [low, high]; NaN stays."""
     return minimum(high, maximum(low, x))
 
@@ -102,7 +102,7 @@ def limit_rate(m, d, k, slot, most, period):
     at = m.actuator_ctrladr[k]
     before = d.act[slot]
     reach = most * m.opt_timestep
-    setpoint = clip(wrapped(d.ctrl_used[at], before, period), before - reach, before + reach)
+    setpoint = clip_between(wrapped(d.ctrl_used[at], before, period), before - reach, before + reach)
     d.act_dot[slot] = (setpoint - before) / m.opt_timestep
     d.ctrl_used[at] = setpoint
 

@@ -30,7 +30,7 @@ def start_row(d, row, at, count):
 
 
 @kernel
-def put(d, at, dof, value):
+def put_moment(d, at, dof, value):
     """Write one entry."""
     d.moment_colind[at] = dof
     d.actuator_moment[at] = value
@@ -44,10 +44,10 @@ def wrench_row(m, d, row, at, body1, point1, wrench1, body2, point2, wrench2):
     k = end - 1
     while i != j:
         if i > j:
-            put(d, k, i, dot6(axis_at(m, d, i, point1), wrench1))
+            put_moment(d, k, i, dot6(axis_at(m, d, i, point1), wrench1))
             i = m.dof_parentid[i]
         else:
-            put(d, k, j, dot6(axis_at(m, d, j, point2), wrench2))
+            put_moment(d, k, j, dot6(axis_at(m, d, j, point2), wrench2))
             j = m.dof_parentid[j]
         k -= 1
     return end
@@ -84,7 +84,7 @@ def joint_row(m, d, k, row, at):
             axis = rotate(conjugate(q), axis)
         d.actuator_length[row] = dot(quat_log(q), axis)
         for i in range(3):
-            put(d, at + i, v + i, axis[i])
+            put_moment(d, at + i, v + i, axis[i])
         return start_row(d, row, at, 3)
     if kind == JointType.FREE:
         axis = gear_torque(m, row)
@@ -92,12 +92,12 @@ def joint_row(m, d, k, row, at):
             axis = rotate(conjugate(quat_at(d.qpos, a + 3)), axis)
         d.actuator_length[row] = 0.0
         for i in range(3):
-            put(d, at + i, v + i, m.actuator_gear[row, i])
-            put(d, at + 3 + i, v + 3 + i, axis[i])
+            put_moment(d, at + i, v + i, m.actuator_gear[row, i])
+            put_moment(d, at + 3 + i, v + 3 + i, axis[i])
         return start_row(d, row, at, 6)
     gear = m.actuator_gear[row, 0]
     d.actuator_length[row] = gear * d.qpos[a]
-    put(d, at, v, gear)
+    put_moment(d, at, v, gear)
     return start_row(d, row, at, 1)
 
 
@@ -109,7 +109,7 @@ def tendon_row(m, d, k, row, at):
     first, n = m.ten_J_rowadr[t], m.ten_J_rownnz[t]
     d.actuator_length[row] = gear * d.ten_length[t]
     for i in range(n):
-        put(d, at + i, m.ten_J_colind[first + i], gear * d.ten_J[first + i])
+        put_moment(d, at + i, m.ten_J_colind[first + i], gear * d.ten_J[first + i])
     return start_row(d, row, at, n)
 
 
@@ -171,7 +171,7 @@ def orientation_rows(m, d, k, row, at):
     for i in range(3):
         d.actuator_length[row + i] = r[i]
         if ref < 0:
-            put(d, at, m.jnt_dofadr[moving] + i, 1.0)
+            put_moment(d, at, m.jnt_dofadr[moving] + i, 1.0)
             at = start_row(d, row + i, at, 1)
         else:
             point = get3(d.site_xpos, moving)
@@ -210,7 +210,7 @@ def adhesion_row(m, d, k, row, at):
             if n == 0:
                 n = m.nv
                 for i in range(n):
-                    put(d, at + i, i, 0.0)
+                    put_moment(d, at + i, i, 0.0)
             here = d.contact_dist[c] < FAR  # on lanes, some worlds may lack it
             number = where(here, number + 1.0, number)
             point, normal = where3(here, get3(d.contact_pos, c), none), where3(here, get3(d.contact_frame, c), none)

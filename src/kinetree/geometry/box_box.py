@@ -14,7 +14,7 @@ from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add_scaled, get3, get9, mul_mat_t_vec, scale, sub, where3
 from .capsule_box import store3
 from .contact import ANY_TANGENT, add_contact
-from .round import clip
+from .round import clip_to
 
 ROT, CENTRE = 0, 9  # places in narrow_work
 SLACK = 1e-13  # share of the boxes' sizes by which they may be apart and still count as touching
@@ -103,7 +103,7 @@ def prefer_face(d, face, face_code, edge, code):
 
 
 @kernel
-def put(d, begin, n, point, there):
+def append_corner(d, begin, n, point, there):
     """Append a corner, which exists in some worlds, to a polygon of n; returns the new n."""
     d.clip_point[begin + n, 0] = point[0]
     d.clip_point[begin + n, 1] = point[1]
@@ -148,10 +148,10 @@ def clip_polygon(d, begin, count, axis, sign, limit):
         crosses = here & begun & (((excess < 0.0) & (over > 0.0)) | ((excess > 0.0) & (over < 0.0)))
         if any_(crosses):
             t = excess / where(crosses, excess - over, 1.0)
-            n = put(d, out, n, add_scaled(last, sub(p, last), t), crosses)
+            n = append_corner(d, out, n, add_scaled(last, sub(p, last), t), crosses)
         keeps = here & (over <= 0.0)
         if not closing and any_(keeps):
-            n = put(d, out, n, p, keeps)
+            n = append_corner(d, out, n, p, keeps)
         first, first_excess = where3(begun, first, p), where(begun, first_excess, over)
         last, excess = where3(here, p, last), where(here, over, excess)
         begun = begun | here
@@ -213,7 +213,7 @@ def face_contacts(m, d, g0, g1, own, axis, active, reach):
                 x = face_point(d, own, ax, out, su, sv, b)
                 y = face_point(d, own, ay, out, su, sv, b)
                 z = sign * face_point(d, own, axis, out, su, sv, b) - m.geom_size[ref, axis]
-                put(d, 0, k, (x, y, z), chosen)
+                append_corner(d, 0, k, (x, y, z), chosen)
             begin, count = 0, 4
             for k in range(4):
                 side, limit = k // 2, m.geom_size[ref, ax] if k < 2 else m.geom_size[ref, ay]
@@ -266,9 +266,9 @@ def edge_contact(m, d, g0, g1, i, j, active, slack):
             e1, e2 = face_point(d, 0, i1, 0.0, cu, cv, j) - c1, face_point(d, 0, i2, 0.0, cu, cv, j) - c2
             along = b * e + b1 * e1 + b2 * e2
             s = (e - b * along) / where(square < MIN_VALUE, 1.0, square)
-            s = clip(where(square < MIN_VALUE, 0.0, s), m.geom_size[g0, i])
-            t = clip(b * s - along, m.geom_size[g1, j])
-            s = clip(e + b * t, m.geom_size[g0, i])
+            s = clip_to(where(square < MIN_VALUE, 0.0, s), m.geom_size[g0, i])
+            t = clip_to(b * s - along, m.geom_size[g1, j])
+            s = clip_to(e + b * t, m.geom_size[g0, i])
             gap, gap1, gap2 = e + b * t - s, e1 + b1 * t, e2 + b2 * t
             far = gap * gap + gap1 * gap1 + gap2 * gap2
             nearer = tried & (far < best)

@@ -11,7 +11,7 @@ from ..kernel.ops import absolute, any_, minimum, needs, not_, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import get3, get9, mul_mat_t_vec, scale, sub
 from .plane import z_axis
-from .round import clip
+from .round import clip_to
 from .sphere_box import touch_box
 
 P, A, SIGN = 0, 3, 6  # places in narrow_work: centre of the segment, half of it, signs of the nearest corner
@@ -40,7 +40,7 @@ def nearest_end(m, d, box, best):
         count, square, axis = none, none, none + INSIDE
         for j in range(3):
             x = d.narrow_work[P + j] + sign * d.narrow_work[A + j]
-            beyond = x - clip(x, m.geom_size[box, j])
+            beyond = x - clip_to(x, m.geom_size[box, j])
             out = beyond != 0.0
             count, axis = where(out, count + 1.0, count), where(out, none + j, axis)
             square = square + beyond * beyond
@@ -84,12 +84,12 @@ def nearest_edge(m, d, box, length, best):
             cut = beyond_one(edge)
             here = where(cut != 0.0, (v - ea * cut) / aa, here)
             over = absolute(here) > 1.0
-            here = clip(here, 1.0)
+            here = clip_to(here, 1.0)
             edge = where(over, (u - ea * here) / ee, edge)
             cut = where(
                 over & (absolute(edge) > 1.0), beyond_one(edge), cut
             )  # as in MuJoCo it stays if edge comes back
-            edge = clip(edge, 1.0)
+            edge = clip_to(edge, 1.0)
             g_lo, g_hi, g_own = w_lo - here * a_lo, w_hi - here * a_hi, half * edge - p - here * a
             square = g_lo * g_lo + g_hi * g_hi + g_own * g_own
             nearer = skew & (square < best - MIN_VALUE)

@@ -16,6 +16,7 @@ from .features import (  # fmt: skip
     DIM,
     LEVEL,
     copy_face,
+    corner_of,
     edge_count,
     edge_direction,
     edge_end,
@@ -24,7 +25,6 @@ from .features import (  # fmt: skip
     find_features,
     is_round,
     opposed_faces,
-    place,
 )
 from .gjk import note_near
 from .support import KIND
@@ -135,7 +135,7 @@ def note_on_face(d, row, p, normal, direction, flipped):
 
 
 @kernel(scalar=True)
-def clip(d, sides, n, normal, margin):
+def clip_by_face(d, sides, n, normal, margin):
     """Keep what of a polygon of n corners lies above a face and not beyond the margin: (its column, number of corners left)."""
     column, left = POLYGON, n
     for k in range(sides):
@@ -150,7 +150,7 @@ def clip_polygon(d, sides, n, normal, direction, margin):
 
     direction: outward normal of the polygon.
     """
-    column, left = clip(d, sides, n, normal, margin)
+    column, left = clip_by_face(d, sides, n, normal, margin)
     chosen = (0, 1, 2, 3)
     if left > MOST:
         chosen, left = largest_quadrilateral(d, column, left), MOST
@@ -179,7 +179,7 @@ def clip_segment(d, sides, p, q, normal, flipped, margin):
     corners there.
     """
     n = append(d, append(d, 0, POLYGON, p), POLYGON, q)
-    column, left = clip(d, sides, n, normal, margin)
+    column, left = clip_by_face(d, sides, n, normal, margin)
     ends = farthest(d, column, left) if left > 2 else (0, 1)
     for row in range(minimum(left, 2)):
         note_on_face(d, row, point(d, ends[row], column), normal, scale(normal, -1.0), flipped)
@@ -198,7 +198,7 @@ def clip_edge(m, d, side, margin, out):
             if -dot(normal, out) > MIN_VALUE and absolute(dot(edge_direction(m, d, side, i), normal)) < LEVEL:
                 sides = copy_face(m, d, other, j, FACE)
                 back = d.convex_grown[side] if d.convex_side[side, KIND] == GeomType.CAPSULE else zero(margin)
-                begin, end = place(m, d, side, 0), edge_end(m, d, side, i)
+                begin, end = corner_of(m, d, side, 0), edge_end(m, d, side, i)
                 begin, end = add_scaled(begin, normal, back), add_scaled(end, normal, back)  # take off the margin
                 clip_segment(d, sides, begin, end, normal, side == 0, margin)
                 return True

@@ -195,7 +195,7 @@ def line_end(m, d, side, k):
 
 
 @kernel(scalar=True)
-def place(m, d, side, k):
+def corner_of(m, d, side, k):
     """Where corner k of the feature is, in the world."""
     if is_round(d, side):
         return line_end(m, d, side, k)
@@ -216,7 +216,7 @@ def edge_count(d, side):
 def edge_end(m, d, side, k):
     """Where edge k ends; it begins at corner 0 of the feature."""
     if d.feature[side, DIM] == 2 or is_round(d, side):
-        return place(m, d, side, 1)
+        return corner_of(m, d, side, 1)
     begin = number(d, side, 0)
     if d.convex_side[side, KIND] == GeomType.BOX:
         return box_corner(m, d, side, begin ^ (1 << k))
@@ -231,7 +231,7 @@ def edge_end(m, d, side, k):
 @kernel(scalar=True)
 def edge_direction(m, d, side, k):
     """Unit vector along edge k."""
-    return unit(sub(edge_end(m, d, side, k), place(m, d, side, 0)))
+    return unit(sub(edge_end(m, d, side, k), corner_of(m, d, side, 0)))
 
 
 @kernel(scalar=True)

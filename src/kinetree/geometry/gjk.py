@@ -11,7 +11,7 @@ from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import dot, norm, scale, sub
 from ..types import GeomType
 from .contact import FAR
-from .simplex import at, foot_on_line, foot_on_plane, move, nearest, put
+from .simplex import at, foot_on_line, foot_on_plane, move, nearest, put_corner
 from .support import KIND, PRISM, position, support_pair
 
 
@@ -105,7 +105,7 @@ def gjk(m, d, cutoff):
                 return 0, zero(length) + FAR, True
         if k > 0 and dot(x, sub(x, s)) < gap:
             break
-        put(d, n, first, second)
+        put_corner(d, n, first, second)
         n, weights = keep_needed(d, nearest(d, n + 1))
         if n == 0:
             return 0, zero(length) + FAR, True

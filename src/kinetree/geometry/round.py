@@ -16,7 +16,7 @@ PARALLEL = 1e-8
 
 
 @kernel
-def clip(x, bound):
+def clip_to(x, bound):
     """x taken into [-bound, bound]."""
     return minimum(bound, maximum(-bound, x))
 
@@ -58,7 +58,7 @@ def sphere_sphere(m, d, g0, g1, reach):
 def sphere_capsule(m, d, g0, g1, reach):
     """One contact, with the ball around the nearest point of the axis."""
     p0, p1, axis = get3(d.geom_xpos, g0), get3(d.geom_xpos, g1), z_axis(d, g1)
-    x = clip(dot(axis, sub(p0, p1)), m.geom_size[g1, 1])
+    x = clip_to(dot(axis, sub(p0, p1)), m.geom_size[g1, 1])
     touch_balls(d, g0, g1, True, reach, p0, m.geom_size[g0, 0], add_scaled(p1, axis, x), m.geom_size[g1, 0])
 
 
@@ -76,17 +76,17 @@ def capsule_capsule(m, d, g0, g1, reach):
     parallel = square < PARALLEL
     across = scale(n, -1.0 / where(parallel, 1.0, square))
     x, y = dot(cross(w, b), across), dot(cross(w, a), across)
-    y = where(absolute(x) > h0, cosine * clip(x, h0) + bw, y)
-    x = where(absolute(y) > h1, cosine * clip(y, h1) - aw, x)
-    x, y = clip(x, h0), clip(y, h1)
+    y = where(absolute(x) > h0, cosine * clip_to(x, h0) + bw, y)
+    x = where(absolute(y) > h1, cosine * clip_to(y, h1) - aw, x)
+    x, y = clip_to(x, h0), clip_to(y, h1)
     touch_balls(d, g0, g1, not_(parallel), reach, add_scaled(p0, a, x), r0, add_scaled(p1, b, y), r1)
     if needs(parallel):
         along = where(cosine < 0.0, zero(cosine) - h1, zero(cosine) + h1)
         for k in range(2):  # both ends of the stretch of axis a that lies beside the second capsule
             y = (2 * k - 1) * along
             x = cosine * y - aw
-            y = where(absolute(x) > h0, clip(cosine * clip(x, h0) + bw, h1), y)
-            x = clip(x, h0)
+            y = where(absolute(x) > h0, clip_to(cosine * clip_to(x, h0) + bw, h1), y)
+            x = clip_to(x, h0)
             touch_balls(d, g0, g1, parallel, reach, add_scaled(p0, a, x), r0, add_scaled(p1, b, y), r1)
 
 

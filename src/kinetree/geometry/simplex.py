@@ -41,7 +41,7 @@ def copy_corner(points, numbers, source, to_points, to_numbers, target):
 
 
 @kernel(scalar=True)
-def put(d, i, first, second):
+def put_corner(d, i, first, second):
     """Make the difference of two points corner i."""
     write_corner(d, d.simplex_point, d.simplex_corner, i, first, second)
 

@@ -5,7 +5,7 @@ from ..kernel.ops import absolute, any_, needs, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add, add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub, where3
 from .contact import ANY_TANGENT, add_contact
-from .round import clip
+from .round import clip_to
 
 
 @kernel
@@ -30,7 +30,7 @@ def nearest_face(centre, size):
 def touch_box(m, d, g0, g1, active, reach, centre, radius):
     """Add the contact of a ball of g0, its centre in the frame of box g1, with the box where they are near."""
     size = get3(m.geom_size, g1)
-    closest = (clip(centre[0], size[0]), clip(centre[1], size[1]), clip(centre[2], size[2]))
+    closest = (clip_to(centre[0], size[0]), clip_to(centre[1], size[1]), clip_to(centre[2], size[2]))
     difference = sub(closest, centre)
     length = sqrt(dot(difference, difference))
     near = active & (length - radius <= reach)

@@ -10,7 +10,7 @@ from ..dynamics.activation import actuator_disabled
 from ..dynamics.actuation import activation, input_of, read_controls
 from ..dynamics.dcmotor import CONTROLLED, friction_and_cogging, motor_slots, motor_voltage, resistance
 from ..dynamics.muscle import guarded, length_curve, normalized_length, optimal_length, peak_force
-from ..dynamics.servo import clip, servo_inputs
+from ..dynamics.servo import clip_between, servo_inputs
 from ..dynamics.sleep_state import actuator_sleeps
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, where, zero
@@ -145,7 +145,7 @@ def refresh_controls(m, d):
             slot, at = motor_slots(m, k)[0], m.actuator_ctrladr[k]
             if slot >= 0:
                 reach = m.actuator_dynprm[k, 7] * m.opt_timestep
-                d.ctrl_used[at] = clip(d.ctrl_used[at], d.act[slot] - reach, d.act[slot] + reach)
+                d.ctrl_used[at] = clip_between(d.ctrl_used[at], d.act[slot] - reach, d.act[slot] + reach)
 
 
 @kernel

@@ -16,7 +16,7 @@ from .order import segment_end
 
 
 @kernel
-def place(d, i, columns, first, n):
+def columns_in_row(d, i, columns, first, n):
     """Where row i of H has the n columns of a list, the last of them i, if they stand side by side; else -1.
 
     The row has all of them, so they do if as many from the end begin with the same column.
@@ -29,7 +29,7 @@ def place(d, i, columns, first, n):
 def find(d, i, columns, first, n):
     """The same where the last column need not be i."""
     if columns[first + n - 1] == i:
-        return place(d, i, columns, first, n)
+        return columns_in_row(d, i, columns, first, n)
     at = d.H_rowadr[i]
     while d.H_colind[at] != columns[first]:
         at += d.H_run[at] if d.H_place[d.H_colind[at]] + d.H_run[at] <= d.H_place[columns[first]] else 1
@@ -153,7 +153,7 @@ def start_with_inertia(m, d, first, end):
     for i in range(first, end):
         row, n = d.H_rowadr[i], d.H_rownnz[i]
         source, count = m.M_rowadr[i], m.M_rownnz[i]
-        at = place(d, i, m.M_colind, source, count)
+        at = columns_in_row(d, i, m.M_colind, source, count)
         if at >= 0:
             for k in range(row, at):
                 d.H[k] = 0.0
@@ -202,7 +202,7 @@ def add_cones(m, d, first, end):
 @kernel
 def subtract(d, i, row, n, x):
     """Row i of H less x times the first n entries of another row, the last of which is in column i."""
-    at = place(d, i, d.H_colind, row, n)
+    at = columns_in_row(d, i, d.H_colind, row, n)
     if at >= 0:
         for c in range(n):
             d.H[at + c] -= d.H[row + c] * x
@@ -221,7 +221,7 @@ def subtract(d, i, row, n, x):
 @kernel
 def subtract_four(d, i, a, b, c, e, n, x0, x1, x2, x3):
     """The same for four rows with the same columns."""
-    at = place(d, i, d.H_colind, a, n)
+    at = columns_in_row(d, i, d.H_colind, a, n)
     if at >= 0:
         for q in range(n):
             d.H[at + q] -= (d.H[a + q] * x0 + d.H[b + q] * x1) + (d.H[c + q] * x2 + d.H[e + q] * x3)
@@ -241,7 +241,7 @@ def subtract_four(d, i, a, b, c, e, n, x0, x1, x2, x3):
 @kernel
 def subtract_two(d, i, a, b, n, x0, x1):
     """The same for two rows with the same columns."""
-    at = place(d, i, d.H_colind, a, n)
+    at = columns_in_row(d, i, d.H_colind, a, n)
     if at >= 0:
         for q in range(n):
             d.H[at + q] -= d.H[a + q] * x0 + d.H[b + q] * x1
