@@ -43,7 +43,7 @@ OWN_FIELDS = {
     "H_diaginv", "H_colind", "H", "efc_next", "efc_jar",
     "efc_Jv", "efc_weight", "efc_block", "efc_ARinv", "efc_before", "efc_ahead", "cone_res", "cone_new", "disc_A",
     "disc_L", "disc_b", "disc_v", "disc_w", "solver_nstat", "H_tree", "H_current", "ngroup", "group", "group_part", "dof_run",
-    "row_run", "nawake_run", "awake_run", "qpos_asleep", "edition_asleep", "settling", "tree_order", "frame_asleep",
+    "row_run", "nawake_run", "awake_run", "qpos_asleep", "edition_asleep", "tree_order", "frame_asleep",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 STEP_SIZES = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY", "nisland", "nidof")
 # MuJoCo's fields that each step sizes anew, and these sizes; arrays by island have room for as many as there are trees.

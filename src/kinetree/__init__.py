@@ -71,13 +71,12 @@ from .pipeline import (
 from .prerequisites import prepared
 from .sensor.noise import add_sensor_noise
 from .staged import (
-    forward_skip,
     inverse,
     inverse_skip,
     step1,
     step2,
 )
-from .stepping import forward, step
+from .stepping import forward, forward_skip, step
 from .types import (
     BiasType,
     Cone,

@@ -89,7 +89,7 @@ def any_new_warning(d):
     return 0
 
 
-@kernel(scalar=True)
+@kernel
 def begin_pass(m, d):
     """Keep what a pass changes and reads, in case that it has to be made again: counts of warnings, the energy, who sleeps."""
     for k in range(KINDS_OF_WARNING):
@@ -105,6 +105,13 @@ def lacked_room(m, d):
     """Whether contacts or constraints did not fit; the pass will be made again as if this one had not been."""
     if d.overflow[0] == 0:
         return False
+    undo_pass(m, d)
+    return True
+
+
+@kernel
+def undo_pass(m, d):
+    """Put back what `begin_pass` kept."""
     for k in range(KINDS_OF_WARNING):
         d.warning_number[k] = d.warning_pass[k]
     d.energy[1], d.flg_energyvel[0] = d.energy_pass[0], d.flg_energy_pass[0]
@@ -112,7 +119,6 @@ def lacked_room(m, d):
         for t in range(m.ntree):
             d.tree_asleep[t] = d.tree_pass[t]
         update_sleep(m, d)
-    return True
 
 
 def message(model: Model, data: Data, what: WarningType, reset: bool) -> str:

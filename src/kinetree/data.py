@@ -7,6 +7,7 @@ it, so writing `data.qpos[:] = ...` changes the state and copying a Data is copy
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -42,15 +43,18 @@ _DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64), "process": PR
 BY_ISLAND = tuple(name for name in DATA_FIELDS if name.startswith("island_"))  # an entry for each island that there is
 
 # What a Data remembers of the model it ran with: lists, orders, patterns, flags, who sleeps, which stages have run. Numbers,
-# state, warnings and room stay, and `settling`, by which stepping and a stage speak to each other.
+# state, warnings and room stay.
 FORGOTTEN = (
     "stage_order",
     *(name for name, field in FIXED.items()
-      if field.dtype != REAL and field.stage not in ("user", "driver", "step") and name != "settling"),
+      if field.dtype != REAL and field.stage not in ("user", "driver", "step")),
 )  # fmt: skip
 
 # What needs the pipeline, filled in by `staleness`: how to find stale fields, to refresh them, and to start asleep.
 ON_DEMAND: dict[str, Callable[..., Any]] = {}
+AT_ADDRESS: weakref.WeakValueDictionary[int, Data] = (
+    weakref.WeakValueDictionary()
+)  # all there are, by what compiled code knows
 
 
 class Data(NamedAccess, FieldHolder):
@@ -77,6 +81,7 @@ class Data(NamedAccess, FieldHolder):
         own["_guard"] = new_guard()
         own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER, "guard": own["_guard"]})
         own["address"] = own["_words"].ctypes.data
+        AT_ADDRESS[own["address"]] = self
         self._belong_to(model)
         for name, field in DATA_FIELDS.items():
             if field.dims and not field.growing and name not in BY_ISLAND:
@@ -252,7 +257,6 @@ class Data(NamedAccess, FieldHolder):
     def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:
         self._make_room(capacity)
         self._buffer[:], self._room[:] = fixed, growing
-        self._arrays["settling"][0] = 0  # the step of which this says something goes on in the other Data alone
 
     __copy__ = copy
 
@@ -266,7 +270,7 @@ class Data(NamedAccess, FieldHolder):
 
     def record(self) -> SimpleNamespace:
         """The data for kernels that run as plain Python; writes go to this Data."""
-        return SimpleNamespace(**self._arrays)
+        return SimpleNamespace(**self._arrays, guard=self._guard, address=self.address)
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *DATA_FIELDS})

@@ -143,8 +143,6 @@ DATA_FIELDS: dict[str, Field] = table([
     Field("awake_run", "nbody 10", COUNT, "1",
           "scratch of sleep: runs of bodies awake or static: first and end of bodies, dofs, joints, geoms, sites",
           "update_sleep"),
-    Field("settling", "", INT, "1", "scratch of sleep: whether stepping asks for, or heard of, trees that fell asleep",
-          "sleep"),
     Field("edition_asleep", "", COUNT, "1", "scratch of sleep: edition of the model with which trees fell asleep", "sleep"),
     Field("frame_asleep", "nbody 7", REAL, "m; 1", "scratch of sleep: body_pos and body_quat for trees that sleep", "sleep"),
     Field("qpos_asleep", "nq", REAL, "mixed", "scratch of sleep: qpos for which poses of trees that sleep were computed",

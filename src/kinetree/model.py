@@ -39,6 +39,7 @@ LAYOUT = Layout(
         **{name: "int64" for name, _ in SIZES},
         **{name: "float64" if field.dtype == REAL else "int64" for name, field in _SCALARS.items()},
         "edition": "int64",  # changes when constants are derived anew, at which trees that sleep wake
+        "hooks": "int64",  # which callbacks there are
     },
 )
 
@@ -191,7 +192,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
         self._set_constant("edition", constants.get("edition", 0))
-        own["callbacks"] = Callbacks()
+        own["callbacks"] = Callbacks(own["_words"][LAYOUT.word["hooks"] :][:1])
         own["opt"] = Parameters(self, "opt", OPTION_FIELDS)
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
         for name, field in MODEL_FIELDS.items():

@@ -88,7 +88,6 @@ NEEDS: dict[str, Need] = {
     # sleep
     "update_sleep": SLEEPS,
     "lie_down": SLEEPS,
-    "settled": SLEEPS,
     "wake": SLEEPS,
     "wake_by_tendons": SLEEPS,
     "wake_by_contacts": SLEEPS,

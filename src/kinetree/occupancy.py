@@ -20,13 +20,13 @@ from .errors import BusyError
 
 # Words of a guard: the thread that has the Data, or 0; whether it is in compiled code; when that last looked at signals;
 # the number of the stage called last; what Python raised in compiled code, as type, value and traceback; whether Python is
-# changing it.
+# changing it; which of the user's functions compiled code asks for.
 OWNER, INSIDE, SINCE, CALLED, ERROR = range(5)
-CHANGING = ERROR + 3
-GUARD = CHANGING + 1
-# Words of the process: its main thread, and two functions of Python.
+CHANGING, HOOK = ERROR + 3, ERROR + 4
+GUARD = HOOK + 1
+# Words of the process: its main thread, and three functions of Python.
 MAIN = 0
-PROCESS = np.zeros(MAIN + 3, np.int64)
+PROCESS = np.zeros(MAIN + 4, np.int64)
 
 BUSY = -100
 """What an entry returns if it was refused the Data."""

@@ -1,5 +1,6 @@
 """The pipeline: the order in which stages run. The table of contents of the physics."""
 
+from .callbacks import ACTUATOR, PASSIVE, SENSOR
 from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
 from .constraint.diagonal import exact_diagonal
 from .constraint.make import make_constraint
@@ -7,7 +8,7 @@ from .constraint.reference import reference_constraint
 from .constraint.rne_post import rne_post_constraint
 from .dynamics.aba import aba
 from .dynamics.acceleration import fwd_acceleration
-from .dynamics.actuation import actuator_dynamics, actuator_forces, fwd_actuation
+from .dynamics.actuation import actuator_dynamics, actuator_forces
 from .dynamics.camlight import camlight
 from .dynamics.com import com_pos
 from .dynamics.crb import crb, make_m
@@ -26,12 +27,13 @@ from .dynamics.velocity import com_vel
 from .dynamics.waking import wake, wake_by_contacts, wake_by_equalities, wake_by_tendons
 from .geometry.distance import pair_distance
 from .geometry.driver import collision
+from .hooks import USER_ACTUATORS, USER_PASSIVE, USER_SENSORS, begin_part, hook, makes_room, user_control
 from .integrator.advance import advance_inputs, advance_state
 from .integrator.derivative import set_damping, set_damping_diagonal, smooth_derivative
 from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
-from .kernel import function, kernel, stage
+from .kernel import kernel, stage
 from .kernel.guard import hear_again, hear_nothing
 from .sensor.acceleration import acceleration_readings
 from .sensor.contact import contact_readings
@@ -42,9 +44,7 @@ from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
 from .solver.inverse import bring_back_forward, difference, inv_constraint, keep_forward
 from .solver.solve import fwd_constraint
-from .types import EnableBit, Integrator
-
-ASKED, ASLEEP_IN_EULER, ASLEEP_IN_RK4 = 1, 2, 3  # settling: to tell that trees fall asleep; they did, and where
+from .types import DisableBit, EnableBit, Integrator, Stage
 
 
 @kernel
@@ -94,9 +94,19 @@ def fwd_velocity(m, d):
     actuator_velocities(m, d)
     com_vel(m, d)
     passive(m, d)
+    hook(m, d, PASSIVE, USER_PASSIVE)
     reference_constraint(m, d)
     rne_bias(m, d)
     tendon_bias(m, d)
+
+
+@stage
+def fwd_actuation(m, d):
+    """Activation rates and actuator forces: act_dot, actuator_force, qfrc_actuator. MuJoCo's mj_fwdActuation."""
+    actuator_dynamics(m, d)
+    if m.opt_disableflags & DisableBit.ACTUATION == 0:
+        hook(m, d, ACTUATOR, USER_ACTUATORS)
+    actuator_forces(m, d)
 
 
 @stage
@@ -118,60 +128,68 @@ def energy_after_velocity(m, d):
 
 
 @kernel
-def forward_from_position(m, d):
-    """What follows the stages of positions in a forward pass. MuJoCo's mj_forwardSkip with mjSTAGE_POS."""
+def position_part(m, d, senses):
+    """Positions, their sensors and energy. The first part of MuJoCo's mj_forwardSkip."""
+    begin_part(m, d)
+    fwd_position(m, d)
+    while makes_room(m, d):
+        fwd_position(m, d)
+    if m.nsensor > 0 and senses:
+        sensor_pos(m, d)
+        hook(m, d, SENSOR, USER_SENSORS + Stage.POS)
+    elif m.nsensor > 0:
+        reserve_for_distances(m, d)
+    energy_after_position(m, d)
+
+
+@kernel
+def velocity_part(m, d, senses):
+    """Velocities, their sensors and energy. The second part of MuJoCo's mj_forwardSkip."""
     fwd_velocity(m, d)
-    if m.nsensor > 0:
+    if m.nsensor > 0 and senses:
         sensor_vel(m, d)
+        hook(m, d, SENSOR, USER_SENSORS + Stage.VEL)
     energy_after_velocity(m, d)
+
+
+@kernel
+def acceleration_part(m, d, senses):
+    """Forces, accelerations and their sensors. The last part of MuJoCo's mj_forwardSkip."""
     fwd_actuation(m, d)
+    begin_part(m, d)
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
-    d.flg_rnepost[0] = False
-    if m.nsensor > 0:
-        sensor_acc(m, d)
+    while makes_room(m, d):
+        fwd_acceleration(m, d)
+        fwd_constraint(m, d)
+    if senses:
+        d.flg_rnepost[0] = False
+        if m.nsensor > 0:
+            sensor_acc(m, d)
+            hook(m, d, SENSOR, USER_SENSORS + Stage.ACC)
+
+
+@kernel
+def forward_from(m, d, done, senses):
+    """Forward dynamics without the stages up to `done`, and with sensors or without. MuJoCo's mj_forwardSkip."""
+    if done < Stage.POS:
+        position_part(m, d, senses)
+    if done < Stage.VEL:
+        velocity_part(m, d, senses)
+    user_control(m, d)
+    acceleration_part(m, d, senses)
 
 
 @stage
 def forward(m, d):
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
-    fwd_position(m, d)
-    if m.nsensor > 0:
-        sensor_pos(m, d)
-    energy_after_position(m, d)
-    forward_from_position(m, d)
+    forward_from(m, d, Stage.NONE, True)
 
 
 @stage
 def forward_without_sensors(m, d):
     """Forward dynamics with sensors skipped, for the substeps of integrators. MuJoCo's mj_forwardSkip."""
-    fwd_position(m, d)
-    if m.nsensor > 0:
-        reserve_for_distances(m, d)
-    energy_after_position(m, d)
-    fwd_velocity(m, d)
-    energy_after_velocity(m, d)
-    fwd_actuation(m, d)
-    fwd_acceleration(m, d)
-    fwd_constraint(m, d)
-
-
-@function(k=int, share="1")
-def rk4_move_to(m, d, a):
-    if 1 <= a.k <= 3:
-        rk4_move(m, d, a.k, a.share[0])
-
-
-@function(k=int, share="1")
-def rk4_keep(m, d, a):
-    if 1 <= a.k <= 3:
-        rk4_record(m, d, a.k, a.share[0])
-
-
-@stage
-def rk4_begin(m, d):
-    """The start of an RK4 step, for stepping with callbacks. Part of MuJoCo's mj_RungeKutta."""
-    rk4_start(m, d)
+    forward_from(m, d, Stage.NONE, False)
 
 
 @stage(rare=True)
@@ -184,18 +202,12 @@ def lie_down(m, d):
 
 @stage
 def settle(m, d):
-    """Let trees at rest fall asleep; what depends on velocities is then computed anew. Part of MuJoCo's mj_advance.
-
-    The user's callbacks take part in that: with d.settling it is left to `stepping`, as is the rest of the step.
-    """
+    """Let trees at rest fall asleep; what depends on velocities is then computed anew. Part of MuJoCo's mj_advance."""
     if fall_asleep(m, d):
-        if d.settling[0] == ASKED:
-            d.settling[0] = ASLEEP_IN_EULER
-        else:
-            hear_nothing(d)  # inputs have moved on, and the state must follow
-            forward_from_position(m, d)
-            hear_again(d)
-            update_sleep(m, d)
+        hear_nothing(d)  # inputs have moved on, and the state must follow
+        forward_from(m, d, Stage.POS, True)
+        hear_again(d)
+        update_sleep(m, d)
 
 
 @kernel
@@ -205,7 +217,7 @@ def advance(m, d):
     if m.opt_enableflags & EnableBit.SLEEP:
         note_positions(m, d)
         settle(m, d)
-    if d.settling[0] < ASLEEP_IN_EULER:
+    if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
         advance_state(m, d)
 
 
@@ -230,7 +242,7 @@ def implicitfast(m, d):
     advance(m, d)
 
 
-@stage
+@kernel
 def rk4_end(m, d):
     """The end of an RK4 step. Part of MuJoCo's mj_RungeKutta."""
     if m.opt_enableflags & EnableBit.SLEEP:
@@ -238,20 +250,8 @@ def rk4_end(m, d):
     rk4_combine(m, d)
     if m.opt_enableflags & EnableBit.SLEEP:
         settle(m, d)
-    if d.settling[0] < ASLEEP_IN_EULER:
+    if d.overflow[0] == 0:
         rk4_finish(m, d)
-    else:
-        d.settling[0] = ASLEEP_IN_RK4
-
-
-@stage(rare=True)
-def settled(m, d):
-    """The rest of a step in which trees fell asleep, after the pass of the user's callbacks. Part of MuJoCo's mj_advance."""
-    update_sleep(m, d)
-    if d.settling[0] == ASLEEP_IN_RK4:
-        rk4_finish(m, d)
-    else:
-        advance_state(m, d)
 
 
 @stage(rare=True)
@@ -322,23 +322,34 @@ def compare_fwd_inv(m, d):
         bring_back_forward(m, d)
 
 
+@kernel
+def inverse_from(m, d, done, senses):
+    """Inverse dynamics without the stages up to `done`, and with sensors or without. MuJoCo's mj_inverseSkip."""
+    if done < Stage.POS:
+        begin_part(m, d)
+        fwd_position(m, d)
+        while makes_room(m, d):
+            fwd_position(m, d)
+        if m.nsensor > 0 and senses:
+            sensor_pos(m, d)
+            hook(m, d, SENSOR, USER_SENSORS + Stage.POS)
+        if m.opt_enableflags & EnableBit.ENERGY and not d.flg_energypos[0]:
+            energy_pos(m, d)
+    if done < Stage.VEL:
+        velocity_part(m, d, senses)
+    inverse_acceleration(m, d)
+    if senses:
+        d.flg_rnepost[0] = False
+        if m.nsensor > 0:
+            sensor_acc(m, d)
+            hook(m, d, SENSOR, USER_SENSORS + Stage.ACC)
+    restore_acceleration(m, d)
+
+
 @stage
 def inverse(m, d):
     """Inverse dynamics: the joint forces that give qacc: qfrc_inverse. MuJoCo's mj_inverse."""
-    fwd_position(m, d)
-    if m.nsensor > 0:
-        sensor_pos(m, d)
-    if m.opt_enableflags & EnableBit.ENERGY and not d.flg_energypos[0]:
-        energy_pos(m, d)
-    fwd_velocity(m, d)
-    if m.nsensor > 0:
-        sensor_vel(m, d)
-    energy_after_velocity(m, d)
-    inverse_acceleration(m, d)
-    d.flg_rnepost[0] = False
-    if m.nsensor > 0:
-        sensor_acc(m, d)
-    restore_acceleration(m, d)
+    inverse_from(m, d, Stage.NONE, True)
 
 
 @stage(rare=True)
@@ -363,8 +374,8 @@ __all__ = [
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "implicit", "implicitfast",
     "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics", "lie_down", "make_constraint",
     "make_m", "pair_distance", "passive", "position_readings", "rangefinders", "reference_constraint",
-    "restore_acceleration", "rk4", "rk4_begin", "rk4_end", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
-    "sensor_history", "sensor_pos", "sensor_vel", "settle", "settled", "smooth_derivative", "subtree_vel", "tendon",
+    "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
+    "sensor_history", "sensor_pos", "sensor_vel", "settle", "smooth_derivative", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",
     "wake_by_contacts", "wake_by_equalities", "wake_by_tendons",
 ]  # fmt: skip

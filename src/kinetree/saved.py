@@ -80,7 +80,7 @@ ANEW = {
     "hull_corner", "hull_face", "hull_open", "hull_rim", "hull_stack",
 }  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
-RULED = {"capacity", "efc_id", "settling"}
+RULED = {"capacity", "efc_id"}
 # How many entries of a growing field are in use.
 COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
 IN_USE = {**COUNTS, "maxpair": "ncandidate"}

@@ -115,8 +115,8 @@ def _pass_is_stale(data: Data, lazy: Pass) -> bool:
 
 
 def _last_rk4(data: Data) -> int:
-    """When the last step of RK4 ended; with callbacks it is made of parts."""
-    return max(_order(data, pipeline.rk4), _order(data, pipeline.rk4_end))
+    """When the last step of RK4 ended."""
+    return _order(data, pipeline.rk4)
 
 
 def _sensors_are_stale(data: Data) -> bool:

@@ -1,8 +1,7 @@
 """Stepping from Python: `step` and `forward`, each one entry into compiled code, and bad states.
 
 `step` comes back early when a state went bad: Python then resets, as MuJoCo does, warns, and goes on; and every 20 ms, so
-that Python hears Ctrl-C and other signals between two steps. With callbacks set on the model the stages run one by one from
-Python instead: `staged`. MuJoCo: mj_step, mj_forward.
+that Python hears Ctrl-C and other signals between two steps. MuJoCo: mj_step, mj_forward, mj_forwardSkip.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from .driver import MAX_STEPS, carry_on, declare, enter, runs
 from .kernel import kernel
 from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments
-from .notices import get_ready, report, reset_keeping_warnings
+from .notices import get_ready, report
 from .occupancy import holding
 from .pipeline import forward as forward_stage
-from .pipeline import integrate
-from .staged import forward_skip, step_with_callbacks
-from .types import EnableBit, WarningType
+from .pipeline import forward_from, integrate
+from .staged import ALL_STAGES, all_or_nothing, check_skipped, until_done
+from .types import EnableBit, Stage, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
@@ -41,11 +40,17 @@ if TYPE_CHECKING:
 
 @kernel(scalar=True)
 def run_forward(m, d, n):
-    """One forward pass; 1 if it counted a warning, LACKS_ROOM if there was no room for all contacts or constraints."""
+    """One forward pass, without stages up to n, and behind ALL_STAGES without sensors; 1 if it counted a warning.
+
+    LACKS_ROOM if there was no room for all contacts or constraints.
+    """
     remember_warnings(d)
     d.steps_left[0] = 0
     begin_pass(m, d)
-    forward_stage(m, d)
+    if n == 0:
+        forward_stage(m, d)
+    else:
+        forward_from(m, d, n % ALL_STAGES, n < ALL_STAGES)
     return LACKS_ROOM if lacked_room(m, d) else any_new_warning(d)
 
 
@@ -111,9 +116,10 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
 @holding(1)
 def _steps(model: Model, data: Data, nstep: int) -> None:
     """Several steps, between which no other thread comes in."""
-    if model.callbacks.any:
+    if model.callbacks.any and model.opt.enableflags & EnableBit.SLEEP:
         for _ in range(nstep):
-            step_with_callbacks(model, data)
+            with all_or_nothing(model, data):
+                _finish(model, data, 1, enter(run_steps, model, data, 1))
     else:
         _finish(model, data, nstep, enter(run_steps, model, data, nstep))
 
@@ -121,14 +127,7 @@ def _steps(model: Model, data: Data, nstep: int) -> None:
 @holding(1)
 def _finish(model: Model, data: Data, n: int, status: int) -> None:
     """After an early return: warn, reset as MuJoCo does, and make the steps that are left."""
-    status = carry_on(run_steps, model, data, n, status)
-    while status:
-        left = status // KINDS_OF_RETURN
-        report(model, data, left)
-        if not left:
-            return
-        reset_keeping_warnings(model, data)
-        status = enter(run_steps, model, data, left)
+    until_done(run_steps, model, data, carry_on(run_steps, model, data, n, status))
 
 
 def forward(model: Model, data: Data) -> None:
@@ -139,13 +138,23 @@ def forward(model: Model, data: Data) -> None:
     except (AttributeError, KeyError):  # the first call, or a wrong argument
         quick = False
     if quick:
-        status = run(m[1], d[1], 1)
-        if status and carry_on(run_forward, model, data, 1, status):
+        status = run(m[1], d[1], 0)
+        if status and carry_on(run_forward, model, data, 0, status):
             report(model, data)
         return
     check_arguments("forward", model, data)
     get_ready(model)
-    if model.callbacks.any:
-        forward_skip(model, data)
-    elif enter(run_forward, model, data, 1):
+    _forward(model, data, 0)
+
+
+@holding(1)
+def _forward(model: Model, data: Data, n: int) -> None:
+    if enter(run_forward, model, data, n):
         report(model, data)
+
+
+def forward_skip(model: Model, data: Data, skip: Stage | int = Stage.NONE, skip_sensors: bool = False) -> None:
+    """Forward dynamics without the stages up to `skip`, which count as done. MuJoCo's mj_forwardSkip."""
+    check_arguments("forward_skip", model, data)
+    check_skipped("forward_skip", model, data, Stage(skip))
+    _forward(model, data, Stage(skip) + ALL_STAGES * bool(skip_sensors))

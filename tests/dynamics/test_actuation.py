@@ -14,10 +14,11 @@ from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.tolerances import FORCE, MACHINES
 from kinetree.dynamics import muscle
 from kinetree.dynamics.activation import advance_activations, advance_history
-from kinetree.dynamics.actuation import actuator_dynamics, actuator_forces, fwd_actuation
+from kinetree.dynamics.actuation import actuator_dynamics, actuator_forces
 from kinetree.dynamics.history import read
 from kinetree.dynamics.transmission import actuator_velocities, transmission
 from kinetree.kernel import JIT, compiled, float_machine, interpret, kernel, machine, symbolic_record
+from kinetree.pipeline import fwd_actuation
 from kinetree.types import BiasType, DisableBit, DynType, GainType, TrnType, WarningType
 from tests.corpora import entries
 from tests.dynamics.paired import MODELS, Pair, agree, paired, same

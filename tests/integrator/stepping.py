@@ -7,9 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from kinetree.dynamics.actuation import fwd_actuation
 from kinetree.dynamics.crb import make_m
 from kinetree.dynamics.transmission import transmission
+from kinetree.pipeline import fwd_actuation
 from kinetree.types import DisableBit, GainType, Integrator
 from tests.corpora import own_models
 from tests.dynamics.paired import Pair, paired

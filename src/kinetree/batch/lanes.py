@@ -14,7 +14,7 @@ from .. import pipeline
 from ..capacity import FIXED, make_room, note_capacity, starting_capacity
 from ..data import LAYOUT, Data, grow
 from ..data_fields import DATA_FIELDS
-from ..errors import nearest
+from ..errors import UnsupportedFeatureError, nearest
 from ..fields import REAL
 from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
@@ -98,6 +98,8 @@ class LaneData:
 
     def run(self, stage: Any) -> None:
         """Run a stage on all worlds."""
+        if self.model.callbacks.any:
+            raise UnsupportedFeatureError([f"callbacks on lanes ({self.model.callbacks})"], "LaneData")
         entry = self._entries.get(stage)
         if entry is None:
             if not hasattr(stage, "compile_for"):

@@ -18,16 +18,18 @@ from ..bad_states import (
     position_is_bad,
     remember_warnings,
 )
+from ..callbacks import PASSIVE, SENSOR
 from ..dynamics.applied import add_applied_wrenches
 from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, note_positions
 from ..dynamics.waking import count_awake, wake_tree
+from ..hooks import USER_PASSIVE, USER_SENSORS, begin_part, hook, makes_room, user_control
 from ..integrator.advance import advance_inputs, advance_state
 from ..integrator.coupling import armature_couples, damping_couples
 from ..kernel import kernel
 from ..kernel.guard import STEPS, time_is_up
 from ..kernel.ops import any_
 from ..math.sparse_lu import diagonal
-from ..types import EnableBit, SensorType, WarningType
+from ..types import EnableBit, SensorType, Stage, WarningType
 from .arrays import declare
 from .error import controller_force, is_doubtful
 from .limits import solve_within_limits
@@ -74,6 +76,7 @@ def smooth_velocity(m, d, a):
     pipeline.actuator_velocities(m, d)
     pipeline.com_vel(m, d)
     pipeline.passive(m, d)
+    hook(m, d, PASSIVE, USER_PASSIVE)
     if a.solver != MABA:
         pipeline.rne_bias(m, d)
         pipeline.tendon_bias(m, d)
@@ -90,6 +93,7 @@ def evaluate(m, d, a):
     if a.solver != MABA:
         pipeline.make_m(m, d)
     smooth_velocity(m, d, a)
+    user_control(m, d)
     pipeline.fwd_actuation(m, d)
     a.constrained = 0
     respond(m, d, a)
@@ -117,7 +121,6 @@ def accelerate(m, d, a):
             d.qacc_smooth[i] = a.acceleration[i]
         pipeline.fwd_constraint(m, d)
     forget_diagonal(m, d)
-    return 0
 
 
 @kernel
@@ -130,12 +133,11 @@ def keep_awake(m, d, a):
                 wake_tree(m, d, m.dof_treeid[i], FULLY_AWAKE)
         if count_awake(m, d) > before:
             pipeline.update_sleep(m, d)
-    return 0
 
 
 @kernel
-def forward(m, d, a):
-    """The forward pass of a step."""
+def positions(m, d, a):
+    """All that depends on positions; M only where it is needed."""
     d.flg_energypos[0] = False
     keep_awake(m, d, a)
     pipeline.fwd_kinematics(m, d)
@@ -147,7 +149,17 @@ def forward(m, d, a):
         pipeline.factor_m(m, d)
         pipeline.exact_diagonal(m, d)
     pipeline.transmission(m, d)
+
+
+@kernel
+def forward(m, d, a):
+    """The forward pass of a step."""
+    begin_part(m, d)
+    positions(m, d, a)
+    while makes_room(m, d):
+        positions(m, d, a)
     pipeline.sensor_pos(m, d)
+    hook(m, d, SENSOR, USER_SENSORS + Stage.POS)
     pipeline.energy_after_position(m, d)
     if m.opt_enableflags & EnableBit.SLEEP:
         note_positions(m, d)
@@ -157,12 +169,18 @@ def forward(m, d, a):
     smooth_velocity(m, d, a)
     pipeline.reference_constraint(m, d)
     pipeline.sensor_vel(m, d)
+    hook(m, d, SENSOR, USER_SENSORS + Stage.VEL)
     pipeline.energy_after_velocity(m, d)
+    user_control(m, d)
     pipeline.fwd_actuation(m, d)
     a.constrained = 1
+    begin_part(m, d)
     accelerate(m, d, a)
+    while makes_room(m, d):
+        accelerate(m, d, a)
     d.flg_rnepost[0] = False
     pipeline.sensor_acc(m, d)
+    hook(m, d, SENSOR, USER_SENSORS + Stage.ACC)
 
 
 @kernel
@@ -215,13 +233,6 @@ def run_force(m, d, a):
 
 
 @kernel(scalar=True)
-def run_accelerate(m, d, a):
-    """The controller's part of a forward pass whose stages run from Python."""
-    accelerate(m, d, a)
-    return LACKS_ROOM if d.overflow[0] != 0 else 1 if a.unsettled > 0 else 0
-
-
-@kernel(scalar=True)
 def run_steps(m, d, a):
     """Up to a.steps steps; 0 if nothing happened, the obstacle if nothing was done.
 
@@ -251,4 +262,4 @@ def run_steps(m, d, a):
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
 
 
-declare(run_evaluate, run_force, run_accelerate, run_steps, keep_awake, move_on, step_once, evaluate)
+declare(run_evaluate, run_force, run_steps, step_once, evaluate)

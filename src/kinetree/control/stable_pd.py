@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import pipeline, staged
+from .. import pipeline
 from ..bad_states import KINDS_OF_RETURN
 from ..data import Data
 from ..data_fields import STATE_FIELDS
@@ -25,13 +25,12 @@ from ..errors import BusyError
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
 from ..model import Model
-from ..notices import get_ready, remember, report, reset_keeping_warnings, warn_of_moment
+from ..notices import get_ready, report, reset_keeping_warnings, warn_of_moment
 from ..occupancy import holding
-from ..types import DisableBit, Stage
 from . import gains
 from .arrays import Arrays, run
-from .choice import CHOICES, check_maba, checked_choice, choose, is_coupled
-from .forward import COUPLED, DOUBTFUL, keep_awake, move_on, run_accelerate, run_evaluate, run_force, run_steps
+from .choice import CHOICES, check_maba, checked_choice, choose
+from .forward import COUPLED, DOUBTFUL, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
 
 MODES = ("spd", "implicit")
@@ -229,10 +228,7 @@ class StablePD:
                 f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
             )
         get_ready(self._model)
-        if self._model.callbacks.any:
-            self._steps_with_callbacks(data, int(nstep))
-        else:
-            self._run_steps(data, int(nstep))
+        self._run_steps(data, int(nstep))
         return self._arrays["torque"].copy()
 
     def _view(self, name: str) -> np.ndarray:
@@ -249,10 +245,6 @@ class StablePD:
             arrays["target"][:] = target  # its numbers are looked at in compiled code
         else:
             arrays["target"][:] = gains.target_configuration(self._model, target, self._quats)
-        if self._model.callbacks.any:
-            self._check_target()
-            if self.solver == "maba" and is_coupled(self._model):
-                self._choose_again()
 
     def _check_target(self) -> None:
         """Refuse a target of bad numbers; quaternions too long or too short to be squared get length one."""
@@ -286,9 +278,7 @@ class StablePD:
         """Torque and acceleration, computed on a copy of the state."""
         self._prepare(name, data, target)
         work = self._twin(data)
-        if self._model.callbacks.any:
-            self._forward_with_callbacks(work, evaluating=True)
-        elif self._run(run_evaluate, work):
+        if self._run(run_evaluate, work):
             report(self._model, work)
             self._warn(work)
 
@@ -317,39 +307,6 @@ class StablePD:
             if left:
                 reset_keeping_warnings(self._model, data)
                 arrays["unchecked"] = left < 0
-
-    # with callbacks: stages run one by one from Python
-
-    @holding(1)
-    def _forward_with_callbacks(self, data: Data, evaluating: bool = False) -> None:
-        """A forward pass; to evaluate torques, without constraints and sensors: such data never has contacts."""
-        model = self._model
-        self._arrays["constrained"] = not evaluating
-        remember(data)
-        run(keep_awake, model, data, self._arrays)
-        if evaluating:
-            for stage in FREE_POSITION:
-                stage(model, data)
-        else:
-            staged.forward_position(model, data)
-        staged.forward_velocity(model, data, evaluating)
-        if model.callbacks.control and not model.opt.disableflags & DisableBit.ACTUATION:
-            staged.call("control", model.callbacks.control, model, data)
-        staged.actuate(model, data)
-        unsettled = self._run(run_accelerate, data)
-        staged.sense(model, data, Stage.ACC, evaluating)
-        report(model, data)
-        if unsettled:
-            self._warn(data)
-
-    @holding(1)
-    def _steps_with_callbacks(self, data: Data, nstep: int) -> None:
-        for _ in range(nstep):
-            staged.check_state(self._model, data)
-            self._forward_with_callbacks(data)
-            if staged.check_state(self._model, data, acceleration=True):
-                self._forward_with_callbacks(data)
-            run(move_on, self._model, data, self._arrays)
 
     def _warn(self, data: Data) -> None:
         if self._arrays["unsettled"]:

@@ -260,10 +260,3 @@ def actuator_forces(m, d):
         if m.actuator_biastype[k] == BiasType.DCMOTOR and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             d.actuator_force[m.actuator_outadr[k]] += friction_and_cogging(m, d, k)
     joint_forces(m, d)
-
-
-@stage
-def fwd_actuation(m, d):
-    """Activation rates and actuator forces: act_dot, actuator_force, qfrc_actuator. MuJoCo's mj_fwdActuation."""
-    actuator_dynamics(m, d)
-    actuator_forces(m, d)

@@ -12,7 +12,7 @@ The words of a Data's guard and their meaning stand in `occupancy.py`.
 import os
 import threading
 
-from ..occupancy import BUSY, CALLED, INSIDE, MAIN, PROCESS, SINCE
+from ..occupancy import BUSY, CALLED, HOOK, INSIDE, MAIN, PROCESS, SINCE
 from .decorator import kernel
 
 MILLISECOND = 10**6  # ns
@@ -44,7 +44,12 @@ def give_up(d):
 
 
 def ask_python(d, which):
-    """Call a function of Python with the address of d; 1 if all is well, 0 if it raised, which is kept for the driver."""
+    """Call a function of Python with the address of d; 1 if all is well, 0 if it raised, which is kept for the driver.
+
+    In plain Python what it raises is simply raised.
+    """
+    _CALLED[which](d.address)
+    return 1
 
 
 @kernel
@@ -91,6 +96,15 @@ def bring_in(m, d):
 
 
 @kernel
+def call_user(d, which):
+    """Have Python call functions of the user, who may run stages on this very Data. What they raise ends the pass."""
+    d.guard[HOOK], d.guard[INSIDE] = which, 0
+    if ask_python(d, ANSWER) == 0:
+        d.overflow[0] = 1
+    d.guard[INSIDE] = 1
+
+
+@kernel
 def time_is_up(d, patience):
     """Whether there has been no look at signals for that long [ns], where they are handled: in Python's main thread."""
     now = clock()
@@ -126,7 +140,7 @@ def hear_again(d):
 
 
 # Functions of Python that compiled code calls, by their place among the words of the process; kept alive here.
-COMPILE, LISTEN = MAIN + 1, MAIN + 2
+COMPILE, LISTEN, ANSWER = MAIN + 1, MAIN + 2, MAIN + 3
 _CALLED = {}
 
 
