@@ -172,7 +172,7 @@ def test_one_aligned_buffer_and_views_into_it(label):
         if field.growing:
             continue
         array = data._arrays[name]
-        assert array.ctypes.data % 64 == 0 and start <= array.ctypes.data, name
+        assert array.ctypes.data % 16 == 0 and start <= array.ctypes.data, name
         assert array.ctypes.data + array.nbytes <= end, name
         assert array.shape == (field.shape(model.sizes) or (1,)) and array.dtype == field.dtype, name
         taken.append((array.ctypes.data, array.nbytes))

@@ -13,37 +13,22 @@ import pytest
 from mujoco.introspect import structs
 
 from kinetree.data_fields import DATA_FIELDS, STATE_FIELDS
-from kinetree.fields import BYTE, CAPACITIES, CONSTANT_DIMS, FLAG, FLOAT32, INT, REAL, Field
+from kinetree.fields import BYTE, CONSTANT_DIMS, FLAG, FLOAT32, INT, REAL, Field
+from kinetree.memory import CAPACITIES
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
+from kinetree.work_fields import WORK_FIELDS
 from tests import corpora
 
 TABLES = {
     "mjModel": MODEL_FIELDS, "mjData": DATA_FIELDS, "mjOption": OPTION_FIELDS, "mjStatistic": STATISTIC_FIELDS,
 }  # fmt: skip
 OWN_FIELDS = {
-    "subtree_mass", "half_sin", "half_cos", "body_acc", "body_frc", "step_acc", "step_act_dot",
-    "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass", "saved_acc",
-    "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias",
-    "rk_qpos", "rk_qvel", "rk_act", "rk_time", "rk_vel", "rk_acc", "rk_act_dot", "rk_step", "rk_actuator_length",
-    "rk_actuator_velocity", "rk_ten_length", "rk_ten_J",
-    "crb_rate", "crb_momentum", "dof_drift", "fluid_slope",
-    "wrap_touch", "wrap_point",
-    "sensor_due", "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs",
-    "ten_push", "saved_constraint", "saved_applied", "saved_efc_force", "contact_wrench", "contact_rank", "contact_match",
-    "geom_box", "sweep_axis", "sweep_order", "sweep_mover", "sweep_begin", "sweep_box", "ncandidate", "candidate_first",
-    "candidate_bin", "candidate_geom", "candidate_next", "narrow_geom", "narrow_work", "clip_point",
-    "convex_pose", "convex_grown", "convex_side", "convex_near", "simplex_point", "simplex_corner", "feature",
-    "prism_corner", "prism_near",
-    "hull_size", "hull_point", "hull_corner", "hull_normal", "hull_face", "hull_open", "hull_rim", "hull_stack", "clip_corner",
-    "cdof_root", "body_shared", "aba_force", "aba_diagonal", "aba_qacc", "aba_inertia", "aba_gain", "aba_own", "efc_row",
-    "capacity", "needed", "overflow", "solver_improvement", "solver_gradient", "solver_lineslope", "sol_Ma",
-    "sol_Mv",
-    "sol_grad", "sol_Mgrad", "sol_grad_before", "sol_Mgrad_before", "sol_step", "sol_root", "sol_Yf", "H_rownnz",
-    "H_rowadr", "H_super", "H_order", "H_place", "H_reordered", "tree_link", "H_run", "H_link", "H_mark", "H_pattern",
-    "H_diaginv", "H_colind", "H", "efc_next", "efc_jar",
-    "efc_Jv", "efc_weight", "efc_block", "efc_ARinv", "efc_before", "efc_ahead", "cone_res", "cone_new", "disc_A",
-    "disc_L", "disc_b", "disc_v", "disc_w", "solver_nstat", "H_tree", "H_current", "ngroup", "group", "group_part", "dof_run",
-    "row_run", "nawake_run", "awake_run", "qpos_asleep", "edition_asleep", "tree_order", "frame_asleep",
+    "subtree_mass", "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass",
+    "saved_acc", "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias", "wrap_touch", "wrap_point",
+    "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs", "contact_wrench", "aba_force",
+    "aba_diagonal", "aba_qacc", "capacity", "needed", "overflow", "solver_improvement", "solver_gradient",
+    "solver_lineslope", "ngroup", "group_part", "dof_run", "row_run", "nawake_run", "awake_run", "qpos_asleep",
+    "edition_asleep", "tree_order", "frame_asleep",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 STEP_SIZES = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY", "nisland", "nidof")
 # MuJoCo's fields that each step sizes anew, and these sizes; arrays by island have room for as many as there are trees.
@@ -103,6 +88,7 @@ DATA_LEFT_OUT = {
     "contacts are fields of their own, contact_dist and others": "contact",
     "the matrix of the dual problem is never formed, efc_Y is enough": "nA efc_AR_rownnz efc_AR_rowadr efc_AR_colind efc_AR",
     "no use for it": "tendon_efcadr",
+    "factors of integrators are work": "qH qHDiagInv qLU",
     "copies of rows and dofs by island, which are solved where they are": """
         iefc_type iefc_id iefc_frictionloss iefc_D iefc_R iefc_aref iefc_state iefc_force ifrc_smooth iacc_smooth iacc
         ifrc_constraint""",
@@ -289,7 +275,8 @@ def test_constant_dimensions_equal_mujocos():
 
 
 def _all_fields() -> list[tuple[str, Field]]:
-    return [(struct, field) for struct, table in TABLES.items() for field in table.values()]
+    tables = {**TABLES, "work": WORK_FIELDS}
+    return [(struct, field) for struct, table in tables.items() for field in table.values()]
 
 
 def test_dimensions_are_sizes_constants_or_numbers():
@@ -299,7 +286,7 @@ def test_dimensions_are_sizes_constants_or_numbers():
 
 
 def test_units_stages_and_meanings():
-    stages = {"mjData": DATA_STAGES}
+    stages = {"mjData": DATA_STAGES, "work": DATA_STAGES}
     for struct, field in _all_fields():
         where = f"{struct}.{field.name}"
         assert field.unit in UNITS, f"{where}: unit {field.unit!r}"
@@ -309,10 +296,13 @@ def test_units_stages_and_meanings():
 
 
 def test_names_mean_one_thing_within_a_table():
-    files = [Path(__file__).parents[1] / "src" / "kinetree" / name for name in ("model_fields.py", "data_fields.py")]
-    lines = [re.findall(r'Field\("(\w+)"', file.read_text()) for file in files]
+    names = ("model_fields.py", "data_fields.py", "work_fields.py")
+    files = [Path(__file__).parents[1] / "src" / "kinetree" / name for name in names]
+    lines = [re.findall(r'(?:Field|Option|State|Input|Result|Note|Work)\("(\w+)"', file.read_text()) for file in files]
     assert len(lines[0]) == len(MODEL_FIELDS) + len(OPTION_FIELDS) + len(STATISTIC_FIELDS)
-    assert len(lines[1]) == len(DATA_FIELDS)
+    assert len(lines[1]) == len(DATA_FIELDS) and len(lines[2]) == len(WORK_FIELDS)
+    assert DATA_FIELDS.keys().isdisjoint(WORK_FIELDS), "kernels see both in one handle"
+    assert DATA_FIELDS["capacity"].shape({}) == DATA_FIELDS["needed"].shape({}) == (len(CAPACITIES),)
     names = [*MODEL_FIELDS, *SIZE_NAMES]
     assert len(names) == len(set(names)), "a size and a field share a name"
 

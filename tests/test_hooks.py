@@ -96,7 +96,7 @@ def test_they_may_run_anything_on_their_data():
     data, other = kt.Data(model), kt.Data(alone)
 
     def busy(model, data):
-        data._make_room({name: n + 7 for name, n in data._capacity.items()})
+        data._make_room({name: n + 7 for name, n in data._arrays.capacity.items()})
         kt.fwd_position(model, data.copy())
         kt.jac_body(model, data, 1)
         kt.full_m(model, data)

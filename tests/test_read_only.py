@@ -63,7 +63,7 @@ def test_fields_of_a_data(name, rich, touching):
 
 
 def test_other_views(rich, touching):
-    check_locked(touching.buffer, touching._buffer)
+    check_locked(touching.buffer, touching._arrays.fixed)
     assert len(touching.contact) == 1
     for view in (touching.contact.geom, touching.contact[0].geom, touching.contact.geom1, touching.contact.dim):
         with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):

@@ -74,7 +74,7 @@ DEEDS = {
     "set_state": lambda m, d, pd, state: d.set_state(state),
     "copy": lambda m, d, pd, state: d.copy(),
     "pickle": lambda m, d, pd, state: pickle.dumps(d),
-    "growing": lambda m, d, pd, state: d._make_room(d._capacity),
+    "growing": lambda m, d, pd, state: d._make_room(d._arrays.capacity),
     "after a run": lambda m, d, pd, state: d._grow(),
     "require": lambda m, d, pd, state: d.require("energy"),
     "another model": lambda m, d, pd, state: kt.step(kt.load("humanoid"), d),
@@ -155,11 +155,11 @@ def test_nothing_is_written_by_whom_is_refused(world, deed):
     data.reset()
     kt.step(model, data, 3)
     data._arrays["overflow"][0] = data._arrays["H_pattern"][0] = 1
-    before, words = data._buffer.copy(), data._words.copy()
+    before, words = data._arrays.fixed.copy(), data._arrays.tables[0].copy()
     with taken_by_another(data), pytest.raises(kt.BusyError):
         DEEDS[deed](*world)
-    np.testing.assert_array_equal(data._buffer, before)
-    np.testing.assert_array_equal(data._words, words)
+    np.testing.assert_array_equal(data._arrays.fixed, before)
+    np.testing.assert_array_equal(data._arrays.tables[0], words)
     data.reset()
 
 
@@ -190,7 +190,7 @@ def test_many_threads_in_one_data_leave_it_sound():
                 wrong.append(error)
 
     controller, state = kt.StablePD(model, 50.0, 5.0), data.get_state()
-    larger = {name: 3 * n for name, n in data._capacity.items()}
+    larger = {name: 3 * n for name, n in data._arrays.capacity.items()}
     deeds = [lambda m, d, pd, state: kt.step(m, d, 30), DEEDS["step"], DEEDS["copy"], DEEDS["reset"]]
     deeds += [lambda m, d, pd, state: d._make_room(larger), DEEDS["pickle"]]
     threads = [threading.Thread(target=work, args=(deed,)) for deed in deeds]
@@ -354,7 +354,7 @@ def test_lanes_are_for_one_thread_too():
     lanes.run(kt.kinematics)
     lanes.arrays["overflow"][0] = 1
     data.qpos[:] = 1.0
-    before, own = lanes.buffer.copy(), data._buffer.copy()
+    before, own = lanes.arrays.fixed.copy(), data._arrays.fixed.copy()
     for deed in (
         lambda: lanes.run(kt.kinematics),
         lambda: lanes.load(0, data),
@@ -363,8 +363,8 @@ def test_lanes_are_for_one_thread_too():
     ):
         with taken_by_another(lanes), pytest.raises(kt.BusyError):
             deed()
-        np.testing.assert_array_equal(lanes.buffer, before)
-        np.testing.assert_array_equal(data._buffer, own)
+        np.testing.assert_array_equal(lanes.arrays.fixed, before)
+        np.testing.assert_array_equal(data._arrays.fixed, own)
 
 
 FIRST_CALLS = """

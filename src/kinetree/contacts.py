@@ -16,7 +16,7 @@ from .errors import nearest
 PREFIX = "contact_"
 GEOMS = {"geom1": 0, "geom2": 1}  # MuJoCo's other names of both geoms
 MEMBERS = tuple(
-    name.removeprefix(PREFIX) for name, field in DATA_FIELDS.items() if name.startswith(PREFIX) and not field.scratch
+    name.removeprefix(PREFIX) for name, field in DATA_FIELDS.items() if name.startswith(PREFIX) and field.shown
 )
 
 

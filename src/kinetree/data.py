@@ -1,12 +1,14 @@
 """`Data`: everything that changes while a mechanism moves. MuJoCo's mjData.
 
-The fields are declared in `data_fields.py`. They live in one aligned buffer; `data.qpos` and all others are NumPy views into
-it, so writing `data.qpos[:] = ...` changes the state and copying a Data is copying one block of memory.
+The fields are declared in `data_fields.py`. They live in two blocks of memory, one for what grows with contacts and one for
+the rest; `data.qpos` and all others are NumPy views, so writing `data.qpos[:] = ...` changes the state and copying a Data is
+copying two blocks. What stages work with lies in the workspace of the thread (`workspace.py`).
 """
 
 from __future__ import annotations
 
 import operator
+import threading
 import weakref
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -14,31 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from .capacity import FIXED, grown, make_room, note_capacity, starting_capacity
 from .contacts import Contacts
-from .data_fields import DATA_FIELDS, MAX_STAGES, STATE_FIELDS
+from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .efc import dense_jacobian, is_dense
-from .fields import REAL, Field
+from .fields import REAL
 from .initial import everything_awake, wants_sleepers, write_initial_state
-from .layout import FieldHolder, Layout, allocate, assign, checked, read_only, shown
+from .layout import FieldHolder, assign, checked, read_only, shown
+from .memory import grown
 from .model import Model
 from .named import NamedAccess
-from .occupancy import BUSY, PROCESS, exclusive, holding, new_guard, raise_kept, reading, refuse
+from .occupancy import BUSY, INSIDE, OWNER, exclusive, holding, raise_kept, reading, refuse
 from .saved import COUNTS, check_capacity, check_saved
 from .types import State
-
-# What a driver adds to the table: addresses of compiled stages, and of the tables that see one lane each; see `occupancy`.
-DRIVER_FIELDS = {
-    "stages": Field("stages", "nstage", "int64", "1", "addresses of the compiled stages", "driver"),
-    "views": Field("views", "nlane", "int64", "1", "addresses of the tables of single lanes", "driver"),
-    "guard": Field("guard", "nguard", "int64", "1", "who is inside, and what happened there", "driver"),
-    "process": Field("process", "nprocess", "int64", "1", "the main thread and functions of Python", "driver"),
-}
-LAYOUT = Layout("data", {**DATA_FIELDS, **DRIVER_FIELDS}, {})
-
-# Addresses of the stages compiled for one world on floats, filled in by `kernel.stage`.
-FLOAT_STAGES = np.zeros(MAX_STAGES, np.int64)
-_DRIVER = {"stages": FLOAT_STAGES, "views": np.zeros(1, np.int64), "process": PROCESS}
+from .workspace import FLOAT_STAGES, LAYOUT, World
 
 BY_ISLAND = tuple(name for name in DATA_FIELDS if name.startswith("island_"))  # an entry for each island that there is
 
@@ -46,8 +36,8 @@ BY_ISLAND = tuple(name for name in DATA_FIELDS if name.startswith("island_"))  #
 # state, warnings and room stay.
 FORGOTTEN = (
     "stage_order",
-    *(name for name, field in FIXED.items()
-      if field.dtype != REAL and field.stage not in ("user", "driver", "step")),
+    *(name for name, field in DATA_FIELDS.items()
+      if field.dtype != REAL and not field.growing and field.stage not in ("user", "driver", "step")),
 )  # fmt: skip
 
 # What needs the pipeline, filled in by `staleness`: how to find stale fields, to refresh them, and to start asleep.
@@ -68,34 +58,31 @@ class Data(NamedAccess, FieldHolder):
             raise TypeError(f"Data needs a kinetree Model, got {type(model).__name__}: use kt.load first")
         self._allocate(model)
         self._begin(model)
+        self._arrays.forget_views()
         self._lie_down(model)
 
     def _allocate(self, model: Model) -> None:
         """All arrays, zero: a Data that is yet to be reset, or to take the contents of another."""
         own = self.__dict__
         own["model"], own["sizes"] = model, model.sizes
-        own["_buffer"], own["_arrays"] = allocate(FIXED, model.sizes)
-        own["_capacity"] = starting_capacity()
-        own["_room"] = make_room(own["_arrays"], model.sizes, own["_capacity"])
-        own["buffer"] = read_only(own["_buffer"])
-        own["_guard"] = new_guard()
-        own["_words"] = LAYOUT.words({**own["_arrays"], **_DRIVER, "guard": own["_guard"]})
-        own["address"] = own["_words"].ctypes.data
+        world = World(model._kin(), model.sizes, FLOAT_STAGES)
+        own["_arrays"], own["_guard"], own["address"] = world, world.guard, world.address
         AT_ADDRESS[own["address"]] = self
         self._belong_to(model)
-        for name, field in DATA_FIELDS.items():
-            if field.dims and not field.growing and name not in BY_ISLAND:
-                own[name] = shown(own["_arrays"][name], field.writable)
 
     def __getattr__(self, name: str) -> Any:
         field = DATA_FIELDS.get(name)
-        if field is not None and "_arrays" in self.__dict__:
-            array = self.__dict__["_arrays"][name]
-            if not field.dims:
-                return array[0].item()
-            count = "nisland" if name in BY_ISLAND else COUNTS.get(field.shape_names[0])
-            return shown(array[: self.__dict__["_arrays"][count][0]] if count else array, field.writable)
-        raise self._unknown(name)
+        own = self.__dict__
+        if field is None or "_arrays" not in own:
+            raise self._unknown(name)
+        array = own["_arrays"][name]
+        if not field.dims:
+            return array[0].item()
+        count = "nisland" if name in BY_ISLAND else COUNTS.get(field.shape_names[0])
+        view = shown(array[: own["_arrays"][count][0]] if count else array, field.writable)
+        if field.shown and not count:
+            own[name] = view  # found there from now on
+        return view
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = DATA_FIELDS.get(name)
@@ -111,6 +98,11 @@ class Data(NamedAccess, FieldHolder):
     def contact(self) -> Contacts:
         """The contacts, one by one or by member: `data.contact[0].dist`, `data.contact.pos`."""
         return Contacts(self)
+
+    @property
+    def buffer(self) -> np.ndarray:
+        """All that does not grow with contacts, as bytes."""
+        return read_only(self._arrays.fixed)
 
     @property
     def nJ(self) -> int:
@@ -130,7 +122,11 @@ class Data(NamedAccess, FieldHolder):
 
     def _belong_to(self, model: Model) -> None:
         """Stages of this model need not look at what lies here: it is of that model, or nothing."""
-        self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), model._kin()
+        kin = model._kin()
+        if self._arrays.kind != kin:
+            self._arrays.kind = kin
+            self._arrays.use(None)
+        self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), kin
 
     def _belongs_to(self, model: Any) -> bool:
         return isinstance(model, Model) and self._as_data[0] is model._as_model[0]
@@ -161,9 +157,9 @@ class Data(NamedAccess, FieldHolder):
         self._lie_down(model)
 
     def _begin(self, model: Model) -> None:
-        self._buffer[:] = 0
+        self._arrays.fixed[:] = 0
         self._belong_to(model)
-        self._arrays["capacity"][:] = [*self._capacity.values()]
+        self._arrays.note_capacity()
         write_initial_state(model, self._arrays)
 
     _begin_anew = exclusive(_begin)
@@ -234,15 +230,11 @@ class Data(NamedAccess, FieldHolder):
     @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:
         """Room for more contacts and constraints."""
-        own = self.__dict__
-        room = make_room(own["_arrays"], self.sizes, capacity)
-        own["_words"][:] = LAYOUT.words({**own["_arrays"], **_DRIVER, "guard": own["_guard"]})
-        own["_capacity"], own["_room"] = dict(capacity), room
-        note_capacity(own["_arrays"], capacity)
+        self._arrays.make_room(capacity)
 
     def _grow(self, status: int = 0) -> None:
         """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
-        grow(self, self._arrays, status)
+        grow(self, status)
 
     # copies
 
@@ -250,13 +242,14 @@ class Data(NamedAccess, FieldHolder):
     def copy(self) -> Data:
         """A second Data of the same model, with the same contents."""
         out = _blank(self.model)
-        out._restore(self._capacity, self._buffer, self._room)
+        out._restore(self._arrays.capacity, self._arrays.fixed, self._arrays.room)
+        out._arrays.kind = self._kin
         out.__dict__["_as_data"], out.__dict__["_kin"] = (self._as_data[0], out.address), self._kin
         return out
 
     def _restore(self, capacity: Mapping[str, int], fixed: np.ndarray, growing: np.ndarray) -> None:
         self._make_room(capacity)
-        self._buffer[:], self._room[:] = fixed, growing
+        self._arrays.fixed[:], self._arrays.room[:] = fixed, growing
 
     __copy__ = copy
 
@@ -266,14 +259,16 @@ class Data(NamedAccess, FieldHolder):
     @reading
     def __reduce__(self) -> tuple:
         own = self if self._belongs_to(self.model) else self.copy()._adopt(self.model)
-        return _restore, (LAYOUT.fingerprint, own.model, own._capacity, own._buffer.tobytes(), own._room.tobytes())
+        world = own._arrays
+        return _restore, (LAYOUT.fingerprint, own.model, world.capacity, world.fixed.tobytes(), world.room.tobytes())
 
     def record(self) -> SimpleNamespace:
         """The data for kernels that run as plain Python; writes go to this Data."""
-        return SimpleNamespace(**self._arrays, guard=self._guard, address=self.address)
+        world = self._arrays
+        return SimpleNamespace(**world, **world.borrow(), guard=self._guard, address=self.address)
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *DATA_FIELDS})
+        return sorted({*object.__dir__(self), *(name for name, field in DATA_FIELDS.items() if field.shown)})
 
     def __repr__(self) -> str:
         return f"<kinetree.Data of {self.model.title!r} at time {self.time:g}>"
@@ -286,7 +281,7 @@ def _blank(model: Model) -> Data:
     return out
 
 
-def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+def lower_flags(arrays: World) -> np.ndarray:
     """Forget that room was missing; returns how much was needed."""
     needed = arrays["needed"].copy()
     arrays["needed"][:] = arrays["overflow"][:] = 0
@@ -294,32 +289,40 @@ def lower_flags(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     return needed
 
 
-def grow(world: Any, arrays: Mapping[str, np.ndarray], status: int) -> None:
+def grow(owner: Any, status: int) -> None:
     """After a run on a Data, or on lanes: room for what it needed, or an error that says why there was no run."""
     if status == BUSY:
-        return refuse(world._guard)
-    _end_run(world, arrays)
+        guard, me = owner._guard, threading.get_ident()
+        if guard[OWNER] not in (0, me) or guard[INSIDE]:
+            return refuse(guard)
+        return _let_in(owner)
+    _end_run(owner)
 
 
 @holding(0)
-def _end_run(world: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    needed = lower_flags(arrays)
-    raise_kept(world._guard)
-    world._make_room(grown(world._capacity, needed))
+def _let_in(owner: Any) -> None:
+    owner._arrays.let_in()
+
+
+@holding(0)
+def _end_run(owner: Any) -> None:
+    needed = lower_flags(owner._arrays)
+    raise_kept(owner._guard)
+    owner._make_room(grown(owner._arrays.capacity, needed))
 
 
 def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: bytes, growing: bytes) -> Data:
     if not isinstance(model, Model) or not isinstance(fixed, bytes) or not isinstance(growing, bytes):
         raise TypeError("this Data is damaged: it is not made of a Model and bytes")
     out = _blank(model)
-    if fingerprint == LAYOUT.fingerprint and len(fixed) == out._buffer.size:
+    world = out._arrays
+    if fingerprint == LAYOUT.fingerprint and len(fixed) == world.fixed.size:
         capacity = check_capacity(capacity, len(growing))
         out._make_room(capacity)
-    if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (out._buffer.size, out._room.size):
+    if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (world.fixed.size, world.room.size):
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
     out._restore(capacity, np.frombuffer(fixed, np.uint8), np.frombuffer(growing, np.uint8))
-    check_saved(out._arrays, out.sizes, capacity)
-    out._arrays["H_pattern"][0] = 0  # that of the Hessian is made anew
+    check_saved(world, out.sizes, capacity)
     return out
 
 

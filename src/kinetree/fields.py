@@ -17,14 +17,15 @@ import numpy as np
 REAL, INT, FLAG, BYTE, FLOAT32 = "float64", "int32", "bool", "uint8", "float32"
 COUNT = "int64"  # kinetree's own counters
 
+# What a field is for, which decides where it lives and who may write it. A note is what a world remembers beside its state and
+# results: it is copied with them, but nothing to look at. Work is the thread's, not the world's.
+PARAMETER, OPTION, STATE, INPUT, RESULT, NOTE, WORK = "parameter", "option", "state", "input", "result", "note", "work"
+ROLES = (PARAMETER, OPTION, STATE, INPUT, RESULT, NOTE, WORK)
+
 # Fixed lengths that MuJoCo gives names to (mjNREF, ...).
 CONSTANT_DIMS = {
     "nref": 2, "nimp": 5, "neqdata": 12, "ndyn": 10, "ngain": 10, "nbias": 10, "npoly": 2, "nfluid": 12, "nsens": 3,
 }  # fmt: skip
-
-
-# Sizes that each step decides: such fields have room for more than they hold, and grow (see `capacity.py`).
-CAPACITIES = ("maxcon", "maxefc", "maxJ", "maxH", "maxA", "maxpair", "maxlink", "maxhull", "maxface")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Field:
     meaning: one line.  stage: who writes it ("load", "set_const", "user" or a stage of the pipeline).
     editable: whether a user may write it. Integers steer addresses in compiled code, so they default to read-only.
     choices: values that may be assigned to it; the array itself is read-only, as nothing checks what is written into it.
+    role: one of ROLES.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Field:
     stage: str = "load"
     editable: bool | None = None
     choices: tuple[int, ...] = ()
+    role: str = PARAMETER
 
     @property
     def shape_names(self) -> tuple[str, ...]:
@@ -56,6 +59,8 @@ class Field:
     @property
     def writable(self) -> bool:
         """Whether Python users may assign to it."""
+        if self.role in (NOTE, WORK):
+            return False
         if self.editable is None:
             return self.dtype in (REAL, FLAG, FLOAT32) or bool(self.choices)
         return self.editable
@@ -66,14 +71,14 @@ class Field:
         return self.writable and not self.choices
 
     @property
-    def scratch(self) -> bool:
-        """Whether it is a working array of one stage, not a result."""
-        return self.meaning.startswith("scratch")
+    def shown(self) -> bool:
+        """Whether users see it."""
+        return self.role not in (NOTE, WORK)
 
     @property
     def growing(self) -> bool:
-        """Whether its first size is one that each step decides."""
-        return self.dims.split(" ")[0] in CAPACITIES
+        """Whether its first size is one that each step decides: it has room for more than it holds (see `memory.py`)."""
+        return self.dims.startswith("max")
 
     def static_dims(self) -> tuple[int | None, ...]:
         """Dimensions that the declaration itself fixes; None where the size belongs to the model."""
@@ -82,6 +87,14 @@ class Field:
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape for a model with these sizes; a scalar is one number."""
         return tuple(math.prod([n if isinstance(n, int) else sizes[n] for n in dim]) for dim in _factors(self.dims))
+
+
+Option = functools.partial(Field, role=OPTION)
+State = functools.partial(Field, role=STATE)
+Input = functools.partial(Field, role=INPUT)
+Result = functools.partial(Field, role=RESULT)
+Note = functools.partial(Field, role=NOTE)
+Work = functools.partial(Field, role=WORK)
 
 
 @functools.cache

@@ -70,20 +70,25 @@ def answer(address: int) -> None:
     arrays = data._arrays
     kept = {name: arrays[name].copy() for name in (*NOTES, *COUNTS, "warning_number")}
     try:
-        if which == USER_CONTROL:
-            call("control", model.callbacks.control, model, data)
-        elif which == USER_PASSIVE:
-            call("passive", model.callbacks.passive, model, data)
-        elif which == USER_ACTUATORS:
-            _actuators(model, data)
-        else:
-            _sensors(model, data, Stage(which - USER_SENSORS))
+        with arrays.set_aside():
+            _call_back(model, data, which)
     finally:
         for name in NOTES:
             arrays[name][...] = kept[name]
         for name in COUNTS:
             arrays[name][:] = kept[name] + arrays["warning_number"] - kept["warning_number"]
         data._adopt(model)  # a callback may have used it with another model
+
+
+def _call_back(model: Model, data: Data, which: int) -> None:
+    if which == USER_CONTROL:
+        call("control", model.callbacks.control, model, data)
+    elif which == USER_PASSIVE:
+        call("passive", model.callbacks.passive, model, data)
+    elif which == USER_ACTUATORS:
+        _actuators(model, data)
+    else:
+        _sensors(model, data, Stage(which - USER_SENSORS))
 
 
 def _actuators(model: Model, data: Data) -> None:
@@ -95,9 +100,9 @@ def _actuators(model: Model, data: Data) -> None:
             if model.actuator_actnum[k] == 1:  # with several states the callback writes act_dot itself
                 data.act_dot[model.actuator_actadr[k]] = rate
         if callbacks.act_gain and model.actuator_gaintype[k] == GainType.USER:
-            data.user_gain[k] = call("act_gain", callbacks.act_gain, model, data, k)
+            data._arrays["user_gain"][k] = call("act_gain", callbacks.act_gain, model, data, k)
         if callbacks.act_bias and model.actuator_biastype[k] == BiasType.USER:
-            data.user_bias[k] = call("act_bias", callbacks.act_bias, model, data, k)
+            data._arrays["user_bias"][k] = call("act_bias", callbacks.act_bias, model, data, k)
 
 
 def _sensors(model: Model, data: Data, stage: Stage) -> None:

@@ -20,22 +20,36 @@ from .fields import REAL, Field
 
 # Last dimensions of quaternions, rotation matrices, and of configurations, which may hold some.
 ORIENTATIONS = ("4", "9", "nmocap*4", "nq", "nplastic")
-ALIGNMENT = 64  # bytes: one cache line, one AVX-512 register
 
 
 class Layout:
-    """Where the words of each field and constant stand."""
+    """Where the words of each field and constant stand.
 
-    def __init__(self, name: str, fields: Mapping[str, Field], constants: Mapping[str, str]):
+    elsewhere: fields whose arrays are not part of this memory. inner: a layout whose table is found behind the constant of its
+    name, so that kernels see its fields as if they were here.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fields: Mapping[str, Field],
+        constants: Mapping[str, str],
+        elsewhere: Mapping[str, Field] | None = None,
+        inner: Layout | None = None,
+    ):
         self.name, self.fields, self.constants = name, dict(fields), dict(constants)
+        self.elsewhere, self.inner = dict(elsewhere or {}), inner
+        if inner is not None:
+            self.constants[inner.name] = "int64"
         self.word: dict[str, int] = {}
         self.size = 0
         for key in self.constants:
             self.word[key] = self.size
             self.size += 1
-        for key, field in self.fields.items():
+        for key, field in (*self.fields.items(), *self.elsewhere.items()):
             self.word[key] = self.size
             self.size += 1 + self.ndim(field)
+        self.reals = np.array([self.word[key] for key, field in self.fields.items() if field.dtype == REAL], np.intp)
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -50,47 +64,19 @@ class Layout:
         """Axes of the stored array: a scalar is stored as an array of one."""
         return max(1, len(field.shape_names))
 
-    def words(self, arrays: Mapping[str, np.ndarray], lanes: int | None = None) -> np.ndarray:
-        """The table for these arrays; constants start at zero. lanes: real fields have one more, last axis of that size."""
-        out = [0] * self.size
-        for key, field in self.fields.items():
-            a = arrays[key]
-            if not a.flags.c_contiguous:
-                raise ValueError(f"{self.name}.{key} is not contiguous")
-            pointer, shape = a.ctypes.data, a.shape
-            if lanes is not None and field.dtype == REAL:
-                shape = a.shape[:-1]
-            word = self.word[key]
-            out[word : word + 1 + len(shape)] = pointer, *shape
-        return np.array(out, np.int64)
-
-    def words_of_lane(self, words: np.ndarray, lane: int, itemsize: int) -> np.ndarray:
-        """The table that sees only one lane of another. itemsize: bytes of a real number."""
-        out = words.copy()
-        out[[self.word[key] for key, field in self.fields.items() if field.dtype == REAL]] += lane * itemsize
+    def words(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The table for these arrays; constants start at zero."""
+        out = np.zeros(self.size, np.int64)
+        for key in self.fields:
+            self.point(out, key, arrays[key])
         return out
 
-
-def allocate(
-    fields: Mapping[str, Field], sizes: Mapping[str, int], lanes: int | None = None, real: type | str = np.float64
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """One zeroed, aligned buffer and a view into it for every field; real fields get a last axis of `lanes`."""
-    shapes, offsets, end = {}, {}, 0
-    for key, field in fields.items():
-        dtype = np.dtype(real if field.dtype == REAL else field.dtype)
-        shape = field.shape(sizes) or (1,)
-        if lanes is not None and field.dtype == REAL:
-            shape = (*shape, lanes)
-        shapes[key], offsets[key] = (shape, dtype), end
-        n = math.prod(shape) * dtype.itemsize
-        end += -(-n // ALIGNMENT) * ALIGNMENT
-    raw = np.zeros(end + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    buffer = raw[start : start + end]
-    views = {
-        key: np.ndarray(shape, dtype, buffer=buffer, offset=offsets[key]) for key, (shape, dtype) in shapes.items()
-    }
-    return buffer, views
+    def point(self, words: np.ndarray, key: str, array: np.ndarray) -> None:
+        """Enter the place and the shape of a field's array."""
+        if not array.flags.c_contiguous:
+            raise ValueError(f"{self.name}.{key} is not contiguous")
+        word = self.word[key]
+        words[word : word + 1 + array.ndim] = array.ctypes.data, *array.shape
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

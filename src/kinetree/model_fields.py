@@ -8,7 +8,7 @@ Left out: rendering but for colours, names, texts, paths, and everything of flex
 
 from __future__ import annotations
 
-from .fields import BYTE, FLAG, FLOAT32, INT, REAL, Field, table
+from .fields import BYTE, FLAG, FLOAT32, INT, REAL, Field, Option, table
 
 CONDIMS = (1, 3, 4, 6)
 
@@ -411,35 +411,35 @@ MODEL_FIELDS: dict[str, Field] = table([
 
 # `model.opt`: every field is a choice of the user.
 OPTION_FIELDS: dict[str, Field] = table([
-    Field("timestep", "", REAL, "s", "time step"),
-    Field("impratio", "", REAL, "1", "impedance of friction over that of the normal"),
-    Field("tolerance", "", REAL, "1", "the constraint solver stops below this improvement or gradient"),
-    Field("ls_tolerance", "", REAL, "1", "the line search stops below this slope"),
-    Field("noslip_tolerance", "", REAL, "1", "the noslip solver stops below this improvement"),
-    Field("ccd_tolerance", "", REAL, "m", "convex collision stops below this distance"),
-    Field("sleep_tolerance", "", REAL, "m/s", "trees slower than this may sleep"),
-    Field("gravity", "3", REAL, "m/s^2", "gravitational acceleration"),
-    Field("wind", "3", REAL, "m/s", "velocity of the medium"),
-    Field("magnetic", "3", REAL, "T", "magnetic flux density"),
-    Field("density", "", REAL, "kg/m^3", "density of the medium"),
-    Field("viscosity", "", REAL, "Pa s", "viscosity of the medium"),
-    Field("o_margin", "", REAL, "m", "contact margin under EnableBit.OVERRIDE"),
-    Field("o_solref", "nref", REAL, "mixed", "contact solver reference under EnableBit.OVERRIDE"),
-    Field("o_solimp", "nimp", REAL, "mixed", "contact solver impedance under EnableBit.OVERRIDE"),
-    Field("o_friction", "5", REAL, "1; m", "contact friction under EnableBit.OVERRIDE"),
-    Field("integrator", "", INT, "1", "how time advances (Integrator)", editable=True),
-    Field("cone", "", INT, "1", "friction cone (Cone)", editable=True),
-    Field("jacobian", "", INT, "1", "storage of the constraint Jacobian (Jacobian)", editable=True),
-    Field("solver", "", INT, "1", "constraint solver (Solver)", editable=True),
-    Field("iterations", "", INT, "1", "most iterations of the constraint solver", editable=True),
-    Field("ls_iterations", "", INT, "1", "most iterations of one line search", editable=True),
-    Field("noslip_iterations", "", INT, "1", "most iterations of the noslip solver", editable=True),
-    Field("ccd_iterations", "", INT, "1", "most iterations of convex collision", editable=True),
-    Field("disableflags", "", INT, "1", "features switched off (DisableBit)", editable=True),
-    Field("enableflags", "", INT, "1", "features switched on (EnableBit)", editable=True),
-    Field("disableactuator", "", INT, "1", "actuator groups switched off, one bit each", editable=True),
-    Field("sdf_initpoints", "", INT, "1", "starting points for collision of distance fields", editable=True),
-    Field("sdf_iterations", "", INT, "1", "most iterations for collision of distance fields", editable=True),
+    Option("timestep", "", REAL, "s", "time step"),
+    Option("impratio", "", REAL, "1", "impedance of friction over that of the normal"),
+    Option("tolerance", "", REAL, "1", "the constraint solver stops below this improvement or gradient"),
+    Option("ls_tolerance", "", REAL, "1", "the line search stops below this slope"),
+    Option("noslip_tolerance", "", REAL, "1", "the noslip solver stops below this improvement"),
+    Option("ccd_tolerance", "", REAL, "m", "convex collision stops below this distance"),
+    Option("sleep_tolerance", "", REAL, "m/s", "trees slower than this may sleep"),
+    Option("gravity", "3", REAL, "m/s^2", "gravitational acceleration"),
+    Option("wind", "3", REAL, "m/s", "velocity of the medium"),
+    Option("magnetic", "3", REAL, "T", "magnetic flux density"),
+    Option("density", "", REAL, "kg/m^3", "density of the medium"),
+    Option("viscosity", "", REAL, "Pa s", "viscosity of the medium"),
+    Option("o_margin", "", REAL, "m", "contact margin under EnableBit.OVERRIDE"),
+    Option("o_solref", "nref", REAL, "mixed", "contact solver reference under EnableBit.OVERRIDE"),
+    Option("o_solimp", "nimp", REAL, "mixed", "contact solver impedance under EnableBit.OVERRIDE"),
+    Option("o_friction", "5", REAL, "1; m", "contact friction under EnableBit.OVERRIDE"),
+    Option("integrator", "", INT, "1", "how time advances (Integrator)", editable=True),
+    Option("cone", "", INT, "1", "friction cone (Cone)", editable=True),
+    Option("jacobian", "", INT, "1", "storage of the constraint Jacobian (Jacobian)", editable=True),
+    Option("solver", "", INT, "1", "constraint solver (Solver)", editable=True),
+    Option("iterations", "", INT, "1", "most iterations of the constraint solver", editable=True),
+    Option("ls_iterations", "", INT, "1", "most iterations of one line search", editable=True),
+    Option("noslip_iterations", "", INT, "1", "most iterations of the noslip solver", editable=True),
+    Option("ccd_iterations", "", INT, "1", "most iterations of convex collision", editable=True),
+    Option("disableflags", "", INT, "1", "features switched off (DisableBit)", editable=True),
+    Option("enableflags", "", INT, "1", "features switched on (EnableBit)", editable=True),
+    Option("disableactuator", "", INT, "1", "actuator groups switched off, one bit each", editable=True),
+    Option("sdf_initpoints", "", INT, "1", "starting points for collision of distance fields", editable=True),
+    Option("sdf_iterations", "", INT, "1", "most iterations for collision of distance fields", editable=True),
 ])  # fmt: skip
 
 # `model.stat`: measured by the compiler at qpos0, not touched by `set_const`.

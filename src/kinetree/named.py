@@ -77,7 +77,7 @@ def attributes(kind: str, declared: Mapping[str, Field]) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, field in declared.items():
         first = field.shape_names[0] if field.shape_names else ""
-        if (first == k.size or first in k.spans) and not field.scratch:
+        if (first == k.size or first in k.spans) and field.shown:
             prefix = next((p for p in k.prefixes if name.startswith(p)), "")
             out.setdefault(name[len(prefix) :], name)
     if kind == "joint" and "bodyid" in out:
@@ -117,8 +117,8 @@ class Element:
         if attribute not in offered:
             raise AttributeError(f"{self!r} has no {attribute!r}: {nearest(attribute, offered)}")
         field = self._declared[offered[attribute]]
-        holder, kind = self._holder.__dict__, KINDS[self._kind]
-        array = (holder["_arrays"] if own else holder)[field.name]
+        kind = KINDS[self._kind]
+        array = self._holder._arrays[field.name] if own else getattr(self._holder, field.name)
         first = field.shape_names[0]
         if first == kind.size:
             return field, array[self.id] if array.ndim > 1 else array[self.id : self.id + 1]

@@ -20,10 +20,10 @@ from .errors import BusyError
 
 # Words of a guard: the thread that has the Data, or 0; whether it is in compiled code; when that last looked at signals;
 # the number of the stage called last; what Python raised in compiled code, as type, value and traceback; whether Python is
-# changing it; which of the user's functions compiled code asks for.
+# changing it; which of the user's functions compiled code asks for; the address of the Data.
 OWNER, INSIDE, SINCE, CALLED, ERROR = range(5)
-CHANGING, HOOK = ERROR + 3, ERROR + 4
-GUARD = HOOK + 1
+CHANGING, HOOK, SELF = ERROR + 3, ERROR + 4, ERROR + 5
+GUARD = SELF + 1
 # Words of the process: its main thread, and three functions of Python.
 MAIN = 0
 PROCESS = np.zeros(MAIN + 4, np.int64)

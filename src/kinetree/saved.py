@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .capacity import LIMIT
 from .data_fields import DATA_FIELDS
-from .fields import CAPACITIES, FLAG
+from .fields import FLAG
+from .memory import CAPACITIES, LIMIT
 from .types import Constraint, ConstraintState, SleepState
 
 # Field -> (smallest value, the size or number below which it stays); "+ 1" where the size itself is allowed. Sizes are those
@@ -24,16 +24,14 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "ne": (0, "nefc + 1"), "nf": (0, "nefc + 1"), "nl": (0, "nefc + 1"), "nisland": (0, "ntree + 1"),
     "nidof": (0, "nv + 1"), "ntree_awake": (0, "ntree + 1"), "nbody_awake": (0, "nbody + 1"),
     "nparent_awake": (0, "nbody + 1"), "nv_awake": (0, "nv + 1"), "nawake_run": (0, "nbody + 1"),
-    "ncandidate": (0, "maxpair + 1"), "ngroup": (0, "ntree + 1"), "group": (0, "ntree + 1"), "solver_nstat": (0, 201),
-    "sensor_due": (0, 2), "tree_asleep": (-11, "ntree"), "tree_pass": (-11, "ntree"), "tree_awake": (0, 2),
+    "ngroup": (0, "ntree + 1"),
+    "tree_asleep": (-11, "ntree"), "tree_pass": (-11, "ntree"), "tree_awake": (0, 2),
     "body_awake": (min(SleepState), max(SleepState) + 1), "body_awake_ind": (0, "nbody"),
-    "parent_awake_ind": (0, "nbody"), "dof_awake_ind": (0, "nv"), "body_shared": (0, 2), "tree_order": (0, 3),
+    "parent_awake_ind": (0, "nbody"), "dof_awake_ind": (0, "nv"), "tree_order": (0, 3),
     "ten_wrapadr": (0, "2 nwrap + 1"), "ten_wrapnum": (0, "2 nwrap + 1"), "wrap_obj": (-2, "ngeom"),
     "moment_rownnz": (0, "nv + 1"), "moment_rowadr": (0, "nJmom + 1"), "moment_colind": (0, "nv"),
     "contact_dim": (0, 7), "contact_geom": (0, "ngeom"), "contact_exclude": (0, 4),
-    "contact_efc_address": (-1, "maxefc"), "contact_match": (-1, 2), "sweep_axis": (0, 7), "sweep_order": (0, "ngeom"),
-    "sweep_mover": (0, "ngeom + 1"), "candidate_first": (-1, "maxpair"), "candidate_bin": (-1, "maxpair"),
-    "candidate_geom": (0, "ngeom"), "candidate_next": (-1, "maxpair"), "narrow_geom": (0, "ngeom"),
+    "contact_efc_address": (-1, "maxefc"),
     "tree_island": (-1, "ntree"), "island_ntree": (0, "ntree + 1"), "island_itreeadr": (0, "ntree + 1"),
     "map_itree2tree": (0, "ntree"), "dof_island": (-1, "ntree"), "island_nv": (0, "nv + 1"),
     "island_idofadr": (0, "nv + 1"), "island_dofadr": (0, "nv + 1"), "map_dof2idof": (0, "nv"), "map_idof2dof": (0, "nv"),
@@ -42,7 +40,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "map_iefc2efc": (0, "maxefc"), "dof_run": (0, "nv + 1"), "row_run": (0, "maxefc + 1"),
     "efc_type": (0, max(Constraint) + 1), "efc_J_rownnz": (0, "nv + 1"), "efc_J_rowadr": (0, "maxJ + 1"),
     "efc_J_rowsuper": (0, "maxefc"), "efc_J_colind": (0, "nv"), "efc_Y_rownnz": (0, "nv + 1"),
-    "efc_Y_rowadr": (0, "maxA + 1"), "efc_Y_colind": (0, "nv"), "efc_block": (0, "maxefc"),
+    "efc_Y_rowadr": (0, "maxA + 1"), "efc_Y_colind": (0, "nv"),
     "efc_state": (0, max(ConstraintState) + 1),
 }  # fmt: skip
 
@@ -73,17 +71,10 @@ FREE = {
     "solver_niter", "solver_nnz", "warning_number", "warning_lastinfo", "warning_before", "warning_pass", "stage_clock",
     "stage_order", "stage_runs", "edition_asleep", "steps_left",
 }  # fmt: skip
-# Written by each stage before it reads them: the Hessian's pattern, as H_pattern says that there is none, and convex shapes.
-ANEW = {
-    "H_rownnz", "H_rowadr", "H_super", "H_link", "H_order", "H_place", "H_reordered", "H_tree", "H_current", "H_mark",
-    "H_pattern", "H_colind", "H_run", "tree_link", "efc_next", "convex_side", "simplex_corner", "feature", "hull_size",
-    "hull_corner", "hull_face", "hull_open", "hull_rim", "hull_stack",
-}  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
 RULED = {"capacity", "efc_id"}
 # How many entries of a growing field are in use.
 COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
-IN_USE = {**COUNTS, "maxpair": "ncandidate"}
 
 
 def check_capacity(capacity: Any, room: int) -> dict[str, int]:
@@ -114,7 +105,7 @@ def _problems(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Ite
         values, end = arrays[name], _number(high, sizes)
         yield from _outside(name, values, low, max(end, 1))  # what is not in use is zero, also where there is nothing
         if DATA_FIELDS[name].growing:
-            used = int(arrays[IN_USE[DATA_FIELDS[name].dims.split(" ")[0]]][0])
+            used = int(arrays[COUNTS[DATA_FIELDS[name].dims.split(" ")[0]]][0])
             yield from _outside(name, values[:used], low, end)
     for name, columns in COLUMNS.items():
         yield from _outside(name, arrays[name], 0, np.array([sizes[size] + 1 for size in columns]))

@@ -118,7 +118,7 @@ TYPES = [
     Case("bytes", load(b"<mujoco/>"), TypeError, "not bytes"),
     Case("list", load(["a.xml"]), TypeError, "not list"),
     Case("array", load(np.zeros(3)), TypeError, "not ndarray"),
-    Case("class", load(kt.Model), TypeError, "not type"),
+    Case("class", load(kt.StablePD), TypeError, "not type"),
     Case("path of bytes", load(BytesPath()), TypeError, "not BytesPath"),
     Case("our own model", lambda w: kt.load(w.model), TypeError, "not Model"),
     Case("data", lambda w: kt.load(w.data), TypeError, "not Data"),

@@ -62,9 +62,9 @@ def side_by_side(pairs: Sequence[Pair]) -> tuple[LaneData, list[Key]]:
     lanes = lanes_of(pairs[0].model, [pair.ours for pair in pairs])
     slots = list(dict.fromkeys(key for pair in pairs for key in contact_keys(pair.theirs)))
     room = None
-    while room != lanes._capacity:  # growing loses the contacts
+    while room != lanes._arrays.capacity:  # growing loses the contacts
         put_contacts(lanes, pairs, slots)
-        room = dict(lanes._capacity)
+        room = dict(lanes._arrays.capacity)
         lanes.run(make_constraint)
     lanes.run(exact_diagonal)
     lanes.run(reference_constraint)
@@ -73,7 +73,7 @@ def side_by_side(pairs: Sequence[Pair]) -> tuple[LaneData, list[Key]]:
 
 def put_contacts(lanes: LaneData, pairs: Sequence[Pair], slots: Sequence[Key]) -> None:
     """Contacts of all worlds; where one does not exist, it is far away and has no position."""
-    lanes._make_room({**lanes._capacity, "maxcon": max(lanes._capacity["maxcon"], len(slots))})
+    lanes._make_room({**lanes._arrays.capacity, "maxcon": max(lanes._arrays.capacity["maxcon"], len(slots))})
     arrays = lanes.arrays
     arrays["ncon"][0] = len(slots)
     arrays["contact_exclude"][:] = 1

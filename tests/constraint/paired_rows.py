@@ -81,9 +81,9 @@ def prepare(model: kt.Model, ours: kt.Data, theirs: mujoco.MjData) -> None:
 def make_rows(model: kt.Model, ours: kt.Data, theirs: mujoco.MjData) -> None:
     """Our rows; growing loses the contacts, so they are put back and the rows made again."""
     room = None
-    while room != ours._capacity:
+    while room != ours._arrays.capacity:
         put_contacts(ours, theirs)
-        room = dict(ours._capacity)
+        room = dict(ours._arrays.capacity)
         make_constraint(model, ours)
     exact_diagonal(model, ours)
     reference_constraint(model, ours)
@@ -91,8 +91,8 @@ def make_rows(model: kt.Model, ours: kt.Data, theirs: mujoco.MjData) -> None:
 
 def put_contacts(ours: kt.Data, theirs: mujoco.MjData) -> None:
     """MuJoCo's contacts."""
-    if ours._capacity["maxcon"] < theirs.ncon:
-        ours._make_room({**ours._capacity, "maxcon": theirs.ncon})
+    if ours._arrays.capacity["maxcon"] < theirs.ncon:
+        ours._make_room({**ours._arrays.capacity, "maxcon": theirs.ncon})
     arrays, n = ours._arrays, theirs.ncon
     arrays["ncon"][0] = n
     for name in (*CONTACT_REALS, *CONTACT_INTEGERS):

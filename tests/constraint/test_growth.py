@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import capacity
+from kinetree import memory
 from kinetree.batch.lanes import lanes_of
+from kinetree.data_fields import DATA_FIELDS
+from kinetree.memory import CAPACITIES
 from kinetree.types import Cone, Integrator, Solver
 from tests.pipeline.both import quietly
 
@@ -38,7 +40,7 @@ def worlds(**options) -> tuple[kt.Model, kt.Data, kt.Data]:
     for name, value in options.items():
         setattr(model.opt, name, value)
     tight, ample = kt.Data(model), kt.Data(model)
-    ample._make_room(dict.fromkeys(ample._capacity, 4000))
+    ample._make_room(dict.fromkeys(ample._arrays.capacity, 4000))
     for data in (tight, ample):
         data.ctrl[:] = 1.0
         data.qvel[:] = 0.2 * np.random.default_rng(0).normal(size=model.nv)
@@ -47,7 +49,7 @@ def worlds(**options) -> tuple[kt.Model, kt.Data, kt.Data]:
 
 def shrink(data: kt.Data) -> None:
     """No room for more than one of anything."""
-    data._make_room(dict.fromkeys(data._capacity, 1))
+    data._make_room(dict.fromkeys(data._arrays.capacity, 1))
     for count in ("ncon", "nefc", "nJ", "nY"):
         data._arrays[count][0] = 0
 
@@ -70,7 +72,7 @@ def test_steps(integrator, solver, cone):
         kt.step(model, tight)
         kt.step(model, ample)
         equal(tight, ample, f"step {k}")
-    assert ample.ncon > 8 and tight._capacity["maxcon"] > 8
+    assert ample.ncon > 8 and tight._arrays.capacity["maxcon"] > 8
 
 
 def test_many_steps_in_one_call():
@@ -111,10 +113,10 @@ def test_the_integrator_alone(fall):
         if data is tight:
             shrink(data)
         kt.forward(model, data)
-    assert 8 > tight._capacity["maxcon"]
+    assert 8 > tight._arrays.capacity["maxcon"]
     for data in (tight, ample):
         kt.pipeline.integrate(model, data)
-    assert tight._capacity["maxcon"] > 8, "no substep lacked room"
+    assert tight._arrays.capacity["maxcon"] > 8, "no substep lacked room"
     equal(tight, ample, f"fall {fall}", ("qpos", "qvel", "act", "qacc", "time"))
 
 
@@ -154,7 +156,7 @@ def test_contents_are_kept():
     kt.step(model, data, 5)
     names = [name for name in data._arrays if name.startswith(("contact_", "efc_"))]
     before = {name: data._arrays[name].copy() for name in names}
-    data._make_room({name: 2 * room for name, room in data._capacity.items()})
+    data._make_room({name: 2 * room for name, room in data._arrays.capacity.items()})
     for name, values in before.items():
         assert np.array_equal(data._arrays[name][: len(values)], values), name
 
@@ -171,11 +173,11 @@ def test_lanes(solver):
         fresh.set_state(ample.get_state())
         states.append(fresh)
     tight, wide = lanes_of(model, states), lanes_of(model, states)
-    wide._make_room(dict.fromkeys(wide._capacity, 4000))
-    room = dict(tight._capacity)
+    wide._make_room(dict.fromkeys(wide._arrays.capacity, 4000))
+    room = dict(tight._arrays.capacity)
     for lanes in (tight, wide):
         lanes.run(kt.pipeline.forward)
-    assert tight._capacity["maxcon"] > room["maxcon"] and tight._capacity["maxJ"] > room["maxJ"]
+    assert tight._arrays.capacity["maxcon"] > room["maxcon"] and tight._arrays.capacity["maxJ"] > room["maxJ"]
     for name in ("qacc", "sensordata", "qfrc_constraint"):
         assert np.array_equal(tight.arrays[name], wide.arrays[name]), name
     n = tight.arrays["nefc"][0]
@@ -198,7 +200,7 @@ def test_a_bad_state_does_not_ask_for_the_moon():
     with quietly():
         kt.forward(model, tight)
         kt.step(model, tight)
-    assert np.isfinite(tight.qpos).all() and max(tight._capacity.values()) < 10000
+    assert np.isfinite(tight.qpos).all() and max(tight._arrays.capacity.values()) < 10000
 
 
 # when growing fails
@@ -207,18 +209,18 @@ def test_a_bad_state_does_not_ask_for_the_moon():
 def test_a_failed_allocation_loses_nothing(monkeypatch):
     """Kernels must never believe in room that is not there; afterwards everything goes on as if nothing had happened."""
     model, tight, ample = worlds()
-    real = capacity.allocate
-    monkeypatch.setattr(capacity, "allocate", lambda *_: (_ for _ in ()).throw(MemoryError("none left")))
-    before = {name: len(tight._arrays[name]) for name in capacity.GROWING}
+    real, growing = memory.Placement.buffer, [name for name, field in DATA_FIELDS.items() if field.growing]
+    monkeypatch.setattr(memory.Placement, "buffer", lambda *_: (_ for _ in ()).throw(MemoryError("none left")))
+    before = {name: len(tight._arrays[name]) for name in growing}
     for call in (kt.forward, kt.step):
         with pytest.raises(MemoryError, match="none left"):
             call(model, tight)
         tight.reset()
-        assert {name: len(tight._arrays[name]) for name in capacity.GROWING} == before
+        assert {name: len(tight._arrays[name]) for name in growing} == before
         assert (
-            tight._arrays["capacity"].tolist() == [*tight._capacity.values()] == [capacity.START] * len(tight._capacity)
+            tight._arrays["capacity"].tolist() == [*tight._arrays.capacity.values()] == [memory.START] * len(CAPACITIES)
         )
-    monkeypatch.setattr(capacity, "allocate", real)
+    monkeypatch.setattr(memory.Placement, "buffer", real)
     ample.reset()
     for data in (tight, ample):
         kt.step(model, data, 5)
@@ -228,7 +230,7 @@ def test_a_failed_allocation_loses_nothing(monkeypatch):
 def test_too_much_is_refused_and_forgotten(monkeypatch):
     """A state that asks for too much gives an error; the next state, which does not, gives none."""
     model, tight, _ = worlds()
-    monkeypatch.setattr(capacity, "LIMIT", 9)
+    monkeypatch.setattr(memory, "LIMIT", 9)
     with pytest.raises(MemoryError, match=r"needs \d+ entries of max\w+, more than the 9"):
         kt.forward(model, tight)
     tight.qpos[2:42:7] += 5.0

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.capacity import START
 from kinetree.conformance.tolerances import CONSTRAINT_ROWS
 from kinetree.constraint.make import make_constraint
 from kinetree.kernel import interpret
+from kinetree.memory import START
 from kinetree.types import Cone, Constraint, DisableBit, EnableBit, Jacobian, JointType
 from tests import corpora
 from tests.constraint.paired_rows import agree, at_rest, finish, in_state, make_rows, our_jacobian, put_contacts, update
@@ -319,7 +319,7 @@ def test_rows_grow_from_no_room():
     agree(pair)
     assert pair.ours.nefc > START and pair.ours.nJ > START
     tight, ample = kt.Data(pair.model), kt.Data(pair.model)
-    ample._make_room(dict.fromkeys(ample._capacity, 4096))
+    ample._make_room(dict.fromkeys(ample._arrays.capacity, 4096))
     for data in (tight, ample):
         for name in ("xpos", "xmat", "xquat", "cdof", "qvel", "cvel", "cdof_dot"):
             getattr(data, name)[:] = getattr(pair.ours, name)
@@ -339,14 +339,14 @@ def test_rows_that_do_not_fit_are_counted_and_left_out(room, jacobian):
         pair = at_rest(source, jacobian=jacobian)
         needed = {"maxefc": pair.ours.nefc, "maxJ": int(pair.ours._arrays["nJ"][0])}[room]
         ours = pair.ours
-        ours._make_room({**ours._capacity, "maxefc": 1000, "maxJ": 10000, room: needed - 1})
+        ours._make_room({**ours._arrays.capacity, "maxefc": 1000, "maxJ": 10000, room: needed - 1})
         put_contacts(ours, pair.theirs)
         record = ours.record()
         interpret(make_constraint, pair.model.record(), record)
         assert record.overflow[0] == 1 and record.nefc[0] == 0, source.stem
         found = int(max(record.needed))
         assert found == needed or (found > needed and jacobian == Jacobian.DENSE), f"{source.stem}: {record.needed}"
-        ours._make_room({**ours._capacity, room: found})
+        ours._make_room({**ours._arrays.capacity, room: found})
         ours._arrays["overflow"][0] = 0
         put_contacts(ours, pair.theirs)
         interpret(make_constraint, pair.model.record(), ours.record())

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.capacity import grown, starting_capacity
-from kinetree.geometry.contact import MAXH, fits
+from kinetree.capacity import MAXH, fits
 from kinetree.kernel.stage import plain
+from kinetree.memory import grown, starting_capacity
 from tests.pipeline.twins import BOX, CAPSULE, SPHERE, bodies_apart
 
 COUNTS = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nisland", "nidof")

@@ -200,7 +200,7 @@ def test_room_for_contacts_grows_in_a_step():
     kt.forward(model, data)
     data.reset_keyframe("stand")
     _, small, other = standing("maba", 2e3)
-    assert small._capacity["maxefc"] < data._capacity["maxefc"]
+    assert small._arrays.capacity["maxefc"] < data._arrays.capacity["maxefc"]
     for one, controller in ((data, spd), (small, other)):
         controller.step(one, nstep=30)
     assert small.nefc > 8

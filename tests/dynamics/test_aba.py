@@ -58,7 +58,7 @@ def solved(pair: Pair, diagonal: np.ndarray | float = 0.0) -> np.ndarray:
 def responds(pair: Pair, what: str = "", diagonal: np.ndarray | float = 0.0) -> None:
     """`aba` gives the acceleration of the dense solve, whatever its scratch holds."""
     for name in ("aba_qacc", "aba_inertia", "aba_gain", "aba_own", "body_acc", "body_frc"):
-        getattr(pair.ours, name)[...] = np.nan
+        pair.ours._arrays[name][...] = np.nan
     pair.ours.aba_diagonal[:] = diagonal
     aba(pair.model, pair.ours)
     same(pair.ours.aba_qacc, solved(pair, diagonal), TOLERANCE, f"{pair.model.title} {what} qacc")
@@ -198,7 +198,7 @@ def test_lanes_equal_floats(source, dtype, width):
 
 
 def _moved(source: kt.Data, target: kt.Data) -> kt.Data:
-    target._restore(source._capacity, source._buffer, source._room)
+    target._restore(source._arrays.capacity, source._arrays.fixed, source._arrays.room)
     return target
 
 

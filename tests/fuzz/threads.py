@@ -15,7 +15,7 @@ DEEDS = (
     "d.set_state(d.get_state())", "pickle.loads(pickle.dumps(d))", "d.reset_keyframe(0)", "kt.jac_body(m, d, 1)",
     "kt.StablePD(m, 50.0, 5.0).step(d, nstep=5)", "kt.contact_forces(m, d)", "kt.rne_post_constraint(m, d)",
     "d.qpos.__iadd__(0.001)", "d.require('subtree_linvel')", "kt.full_m(m, d)", "repr(d)", "list(d.contact)",
-    "d._make_room({k: n + 1 for k, n in d._capacity.items()})",
+    "d._make_room({k: n + 1 for k, n in d._arrays.capacity.items()})",
 )  # fmt: skip
 # Lets every thread do its deeds for a while; refusals are what they are there for, other errors are not.
 CROWD = """

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.capacity import START
 from kinetree.geometry.driver import collision
+from kinetree.memory import START
 from tests.geometry.scenes import agree, both, detect, rows, scatter, zoo
 
 
@@ -117,13 +117,13 @@ def test_room_grows_from_the_smallest():
     mj = balls(200, 6)
     theirs, model, ours = both(mj)
     scatter(mj, theirs, np.random.default_rng(7))
-    assert ours._capacity["maxcon"] == ours._capacity["maxpair"] == START
+    assert ours._arrays.capacity["maxcon"] == ours._arrays.capacity["maxpair"] == START
     detect(mj, theirs, model, ours)
     agree(theirs, ours, "from the smallest room")
     assert theirs.ncon > 4 * START and ours._arrays["ncandidate"][0] > 4 * START
-    room = dict(ours._capacity)
+    room = dict(ours._arrays.capacity)
     collision(model, ours)
-    assert room == ours._capacity and not ours._arrays["overflow"][0]
+    assert room == ours._arrays.capacity and not ours._arrays["overflow"][0]
 
 
 def test_a_lost_world_leaves_no_trace():

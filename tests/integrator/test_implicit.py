@@ -66,12 +66,12 @@ def test_a_step_equals_mujocos(name, integrator, speed):
 def test_factors_equal_mujocos(name):
     pair = ready(source_of(name), 3, IMPLICIT)
     implicit(pair.model, pair.ours)
-    same(pair.ours.qLU, stepped(pair).qLU, STEP, f"{name} qLU")
+    same(pair.ours._arrays["qLU"], stepped(pair).qLU, STEP, f"{name} qLU")
     pair = ready(source_of(name), 3, FAST)
     implicitfast(pair.model, pair.ours)
     theirs = stepped(pair)
     for field in ("qH", "qHDiagInv"):
-        same(getattr(pair.ours, field), getattr(theirs, field), STEP, f"{name} {field}")
+        same(pair.ours._arrays[field], getattr(theirs, field), STEP, f"{name} {field}")
 
 
 @pytest.mark.parametrize("name", ["joints", "humanoid", "tree1", "tree2"])
@@ -217,6 +217,6 @@ def test_lanes_equal_floats(stage, name):
     for lane, world in enumerate(worlds):
         stage(model, world)
         lanes.store(lane, out)
-        for field in ("qpos", "qvel", "qacc", "act", "step_acc", "time"):
+        for field in ("qpos", "qvel", "qacc", "act", "time"):
             got, wanted = getattr(out, field), getattr(world, field)
             same(got, wanted, 100 * MACHINES["float64"], f"{name} lane {lane} {field}")

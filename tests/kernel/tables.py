@@ -23,7 +23,8 @@ from kinetree.kernel import JIT, compiled
 from kinetree.kernel.machine import Machine
 from kinetree.kernel.ops import teach_symbols
 from kinetree.kernel.stage import plain
-from kinetree.layout import Layout, allocate
+from kinetree.layout import Layout
+from kinetree.memory import Memory
 
 FIELDS = {name: Field(name, "n", REAL, "1", "an array of the test") for name in "abc"}
 SIZES, TABLE = Layout("sizes", {}, {"n": "int64", "choice": "int64"}), Layout("table", FIELDS, {})
@@ -59,12 +60,12 @@ def run_on(kernel, scalar: str, a=(), b=(), choice: int = 0) -> np.ndarray:
         return _run_symbols(kernel, _objects(a, n), _objects(b, n), choice)
     width = width_of(scalar)
     rows = n if width is None else -(-n // width)
-    _, arrays = allocate(FIELDS, {"n": rows}, width, dtype_of(scalar))
+    arrays = Memory(TABLE, {"n": rows}, width, np.dtype(dtype_of(scalar)).name)
     for name, values in (("a", a), ("b", b)):
         arrays[name].reshape(-1)[: len(values)] = values
-    sizes, table = SIZES.words({}), TABLE.words(arrays, width)
+    sizes = SIZES.words({})
     sizes[SIZES.word["n"]], sizes[SIZES.word["choice"]] = rows, choice
-    compiled(kernel, machine_of(scalar), guarded=False)(sizes.ctypes.data, table.ctypes.data)
+    compiled(kernel, machine_of(scalar), guarded=False)(sizes.ctypes.data, arrays.address)
     return arrays["c"].reshape(-1)[:n].copy()
 
 

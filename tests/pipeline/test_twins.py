@@ -24,7 +24,7 @@ RESULTS = [
     if field.stage in ("kinematics", "com_pos", "tendon", "make_m", "transmission", "com_vel", "collision", "make_constraint",
                        "reference_constraint", "passive", "rne", "fwd_actuation", "fwd_acceleration", "fwd_constraint",
                        "sensor", "user", "update_sleep")
-    and not field.scratch
+    and field.shown
     and name not in ("contact_H", "contact_mu", "efc_Y", "efc_Y_rownnz", "efc_Y_rowadr", "efc_Y_colind", "nY", "efc_J",
                      "solver_nnz", "solver_improvement", "solver_gradient", "solver_lineslope", "wrap_xpos", "wrap_obj")
 ]  # fmt: skip

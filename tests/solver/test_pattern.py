@@ -82,7 +82,7 @@ def put_rows(pair: Pair, rng: np.random.Generator, runs: int, only_chains: bool 
         "maxJ": sum(len(c) * n for c, n in zip(lists, sizes, strict=True)),
         "maxcon": runs,
     }
-    ours._make_room({name: max(ours._capacity[name], room.get(name, 0)) for name in ours._capacity})
+    ours._make_room({name: max(ours._arrays.capacity[name], room.get(name, 0)) for name in ours._arrays.capacity})
     a, row, at = ours._arrays, 0, 0
     a["ncon"][0] = runs
     for k, (columns, n) in enumerate(zip(lists, sizes, strict=True)):

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from .. import pipeline
-from ..capacity import FIXED, make_room, note_capacity, starting_capacity
-from ..data import LAYOUT, Data, grow
+from ..data import Data, grow
 from ..data_fields import DATA_FIELDS
 from ..errors import UnsupportedFeatureError, nearest
 from ..fields import REAL
 from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
-from ..layout import allocate, assign, shown
+from ..layout import assign, shown
 from ..model import Model
-from ..occupancy import PROCESS, exclusive, holding, new_guard
+from ..occupancy import exclusive, holding
+from ..workspace import World
 
 OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
 
@@ -34,24 +34,15 @@ class LaneData:
         self.machine = machine(dtype, width)
         self.model, self.sizes, self.width = model, model.sizes, width
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
-        self.buffer, self.arrays = allocate(FIXED, model.sizes, width, dtype)
-        self._capacity, self._dtype = starting_capacity(), dtype
-        self._room = make_room(self.arrays, model.sizes, self._capacity, width, dtype)
-        self._views = np.zeros(width + 1, np.int64)  # ends with a zero
-        self._guard = new_guard()
-        arrays = {**self.arrays, **self._driver()}
-        self.words = LAYOUT.words(arrays, width)
-        self._lane_words = [LAYOUT.words_of_lane(self.words, lane, np.dtype(dtype).itemsize) for lane in range(width)]
-        self._views[:width] = [words.ctypes.data for words in self._lane_words]
-        self.address = self.words.ctypes.data
-        note_capacity(self.arrays, self._capacity)
+        self.arrays = self._arrays = World(model._kin(), model.sizes, self.machine.stages, width, dtype)
+        self._guard, self.address = self.arrays.guard, self.arrays.address
         start = Data(model)
         for lane in range(width):
             self.load(lane, start)
 
     def __getattr__(self, name: str) -> np.ndarray:
         arrays = self.__dict__.get("arrays", {})
-        if name not in arrays:
+        if name not in DATA_FIELDS or not arrays:
             raise AttributeError(f"LaneData has no field {name!r}: {nearest(name, arrays)}")
         return shown(arrays[name], DATA_FIELDS[name].writable)  # integers steer addresses in compiled code
 
@@ -72,8 +63,9 @@ class LaneData:
 
     @holding(0, 2)
     def _take_in(self, lane: int, data: Data) -> None:
-        if any(data._capacity[name] > room for name, room in self._capacity.items()):
-            self._make_room({name: max(room, data._capacity[name]) for name, room in self._capacity.items()})
+        room, wanted = self.arrays.capacity, data._arrays.capacity
+        if any(wanted[name] > room[name] for name in room):
+            self._make_room({name: max(room[name], wanted[name]) for name in room})
         for name, array in self.arrays.items():
             if name in OWN_ROOM:
                 continue
@@ -91,7 +83,7 @@ class LaneData:
 
     @holding(0, 2)
     def _give_out(self, lane: int, data: Data) -> None:
-        data._make_room(self._capacity)
+        data._make_room(self.arrays.capacity)
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
         data._belong_to(self.model)
@@ -112,25 +104,14 @@ class LaneData:
         while status := entry(self.model.address, self.address, stage.stage_index):
             self._grow(status)
 
-    def _driver(self) -> dict[str, np.ndarray]:
-        """What compiled code needs beside the fields."""
-        return {"stages": self.machine.stages, "views": self._views, "guard": self._guard, "process": PROCESS}
-
     @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:
         """Room for more contacts and constraints in every world."""
-        room = make_room(self.arrays, self.sizes, capacity, self.width, self._dtype)
-        arrays = {**self.arrays, **self._driver()}
-        self.words[:] = LAYOUT.words(arrays, self.width)
-        for lane, words in enumerate(self._lane_words):
-            words[:] = LAYOUT.words_of_lane(self.words, lane, np.dtype(self._dtype).itemsize)
-        object.__setattr__(self, "_capacity", dict(capacity))
-        object.__setattr__(self, "_room", room)
-        note_capacity(self.arrays, capacity)
+        self.arrays.make_room(capacity)
 
     def _grow(self, status: int = 0) -> None:
         """Room for what the last run needed; raises what went wrong in it. status: what it returned."""
-        grow(self, self.arrays, status)
+        grow(self, status)
 
     def __reduce__(self) -> Any:
         raise TypeError("LaneData cannot be copied or pickled: store its worlds into Data")

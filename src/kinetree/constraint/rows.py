@@ -10,9 +10,9 @@ Writes: nefc, nJ, efc_type, efc_id, efc_J_rownnz, efc_J_rowadr, efc_J_rowsuper, 
 efc_frictionloss, efc_D (until `impedance` sets it: 1 where the row holds, 0 where it is neutral).
 """
 
+from ..capacity import MAXEFC, MAXJ, fits
 from ..dynamics.jacobian import last_dof
 from ..efc import SPARSE_FROM
-from ..geometry.contact import MAXEFC, MAXJ, fits
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
 from ..types import Jacobian

@@ -14,7 +14,8 @@ from ..fields import REAL, Field
 from ..kernel import JIT, Entry, float_machine
 from ..kernel.machine import Machine
 from ..kernel.stage import plain
-from ..layout import Layout, allocate
+from ..layout import Layout
+from ..memory import Memory
 from ..model import Model
 from ..occupancy import BUSY, ERROR
 
@@ -67,9 +68,8 @@ class Arrays:
 
     def __init__(self, model: Model, dense: bool = False, width: int | None = None, dtype: str = "float64"):
         sizes = {**model.sizes, "ndense": model.nv if dense else 0}
-        self.buffer, self.arrays = allocate(FIELDS, sizes, width, dtype)
-        self.words = LAYOUT.words(self.arrays, width)
-        self.address = self.words.ctypes.data
+        self.arrays = Memory(LAYOUT, sizes, width, dtype)
+        self.words, self.address = self.arrays.tables[0], self.arrays.address
 
     def with_matrix(self, model: Model) -> Arrays:
         """The same with room for a dense matrix."""

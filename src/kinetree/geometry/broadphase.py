@@ -9,12 +9,12 @@ Candidates are put into lists by their first body, ordered by the second: the or
 Writes: geom_box, sweep_*, candidate_*.
 """
 
+from ..capacity import MAXPAIR, fits
 from ..kernel import kernel
 from ..kernel.ops import all_, any_, maximum, minimum, zero
 from ..math.vec3 import get3
 from ..types import DisableBit
 from .bounds import EVERYWHERE, balls_meet, box_of, boxes_meet
-from .contact import MAXPAIR, fits
 from .filter import bits_match, bodies_match, bodies_of, by_type, can_move, excluded
 from .midphase import behind, geom_at, has_tree, node_box, overlap
 from .parameters import NO_PAIR, reach_of

@@ -5,12 +5,12 @@ Scratch: clip_corner holds the face that clips in columns 0 to 2 and two polygon
 Reference: Sutherland, Hodgman 1974, "Reentrant polygon clipping".
 """
 
+from ..capacity import MAXHULL, fits
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, scale, sub, unit
 from ..types import GeomType
-from .contact import MAXHULL, fits
 from .features import (  # fmt: skip
     COUNT,
     DIM,

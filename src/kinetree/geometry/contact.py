@@ -5,26 +5,14 @@ is FAR, so that its rows weigh nothing. On one world the list is MuJoCo's.
 Writes: ncon, contact_dist, contact_pos, contact_frame, contact_geom.
 """
 
+from ..capacity import MAXCON, fits
 from ..kernel import kernel
-from ..kernel.ops import any_, minimum, where
+from ..kernel.ops import any_, where
 from ..math.vec3 import set3, set9
 from .frame import make_frame
 
-MAXCON, MAXEFC, MAXJ, MAXH, MAXA, MAXPAIR, MAXLINK, MAXHULL, MAXFACE = range(9)  # places in `capacity`
-MOST = 2**31 - 1  # as `needed` has 32 bits; far more than there can be room for
 FAR = 1e10  # distance in a world where the geoms do not touch
 ANY_TANGENT = (0.0, 0.0, 0.0)  # for contacts whose tangents have no natural direction
-
-
-@kernel
-def fits(d, which, n):
-    """Whether there is room for n entries; if not, it is noted how many are needed, and the stage will run again."""
-    if n <= d.capacity[which]:
-        return True
-    if n > d.needed[which]:
-        d.needed[which] = minimum(n, MOST)
-    d.overflow[0] = 1
-    return False
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data_fields import MAX_OF_PAIR
+from ..capacity import MAXCON, MAXFACE, MAXHULL, fits
 from ..fields import REAL
 from ..kernel import kernel, stage
 from ..kernel.ops import minimum, where, zero
@@ -23,7 +23,7 @@ from ..layout import checked
 from ..math.vec3 import add_scaled, get3, where3
 from ..occupancy import holding
 from ..types import GeomType
-from .contact import MAXCON, MAXFACE, MAXHULL, fits
+from ..work_fields import MAX_OF_PAIR
 from .convex import REACH, convex, nearest_points
 from .driver import PAIRS, SHAPES, touch
 from .epa import corners_needed, faces_needed

@@ -5,6 +5,7 @@ pairs of convex shapes, and `terrain` for height fields. Models with signed dist
 Reads: geom_xpos, geom_xmat. Writes: ncon and all of contact_* but mu, H and efc_address.
 """
 
+from ..capacity import MAXCON
 from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import any_, minimum
@@ -13,7 +14,7 @@ from .bounds import balls_meet, oriented_boxes_meet
 from .box_box import box_box
 from .broadphase import candidate_bodies, find_candidates
 from .capsule_box import capsule_box
-from .contact import MAXCON, forget_rows
+from .contact import forget_rows
 from .convex import REACH, convex
 from .filter import bodies_of, by_type, listed
 from .hfield import terrain

@@ -5,11 +5,11 @@ simplex that GJK ended with, and pushes out the triangle nearest to the origin u
 Reference: van den Bergen 2001, "Proximity queries and penetration depth computation on 3D game objects".
 """
 
+from ..capacity import MAXFACE, MAXHULL, fits
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
 from ..math.quaternion import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, mul_mat_vec, norm, scale, sub
-from .contact import MAXFACE, MAXHULL, fits
 from .gjk import are_solids, have_corners
 from .hull import (  # fmt: skip
     CORNER,

@@ -8,7 +8,8 @@ import functools
 import importlib.util
 
 from ..needs import NEEDS
-from ..occupancy import BUSY, CALLED, ERROR, HOOK, INSIDE, MAIN, OWNER, SINCE
+from ..occupancy import BUSY, CALLED, ERROR, HOOK, INSIDE, MAIN, OWNER, SELF, SINCE
+from ..workspace import HOLDER, THREAD
 from . import prebuilt, store
 from .code import reach, stamp
 from .decorator import BOUNDS
@@ -19,7 +20,7 @@ from .machine import USUAL, words_of
 from .pool import compile_in_pool
 from .runs import note_run
 
-WORDS = (OWNER, INSIDE, SINCE, CALLED, ERROR, HOOK, MAIN, BUSY)  # numbers that are in the code
+WORDS = (OWNER, INSIDE, SINCE, CALLED, ERROR, HOOK, MAIN, BUSY, SELF, THREAD, HOLDER)  # numbers that are in the code
 COMPILED = []  # symbols that this process found neither in a library nor in the store
 
 

@@ -12,13 +12,14 @@ The words of a Data's guard and their meaning stand in `occupancy.py`.
 import os
 import threading
 
-from ..occupancy import BUSY, CALLED, HOOK, INSIDE, MAIN, PROCESS, SINCE
+from ..occupancy import BUSY, CALLED, HOOK, INSIDE, MAIN, PROCESS, SELF, SINCE
+from ..workspace import HOLDER, THREAD
 from .decorator import kernel
 
 MILLISECOND = 10**6  # ns
 STEPS, SOLVE = 20 * MILLISECOND, 25 * MILLISECOND  # longest time without a look at signals: between steps, in a solve
 NEVER = 2**62
-FREE, MINE, TAKEN = 0, 1, 2  # how a thread finds a Data: nobody's, its own already, or another's
+FREE, MINE, TAKEN = 0, 1, 2  # how a thread finds a Data: nobody's, its own already, or not to be entered
 
 
 def call_stage(m, d, index):
@@ -53,12 +54,26 @@ def ask_python(d, which):
 
 
 @kernel
+def is_elsewhere(d):
+    """Whether the workspace of a Data is none that this thread can work in: another thread's, or in use."""
+    return d.desk[THREAD] != thread() or d.desk[HOLDER] != 0
+
+
+@kernel
 def enter(d):
-    """Take a Data for this thread: FREE, or MINE if Python has it in this thread; TAKEN if compiled code is inside already."""
+    """Take a Data for this thread: FREE, or MINE if Python has it in this thread.
+
+    TAKEN if compiled code is inside already, or if its workspace is none that this thread can work in.
+    """
     me = thread()
     owner = take_if_free(d, me)
     if owner != 0 and (owner != me or d.guard[INSIDE] != 0):
         return TAKEN
+    if is_elsewhere(d):
+        if owner == 0:
+            give_up(d)
+        return TAKEN
+    d.desk[HOLDER] = d.guard[SELF]
     d.guard[INSIDE] = 1
     d.guard[SINCE] = 0
     return FREE if owner == 0 else MINE
@@ -67,6 +82,7 @@ def enter(d):
 @kernel
 def leave(d, found):
     """Leave it as it was found."""
+    d.desk[HOLDER] = 0
     d.guard[INSIDE] = 0
     if found == FREE:
         give_up(d)

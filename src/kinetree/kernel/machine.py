@@ -7,8 +7,8 @@ import functools
 
 import numpy as np
 
-from .. import data as data_module
 from .. import model as model_module
+from .. import workspace
 
 USUAL = ("float64", "float64 x 8", "float32 x 16")  # names of those that wheels have code for
 MACHINES = {}  # by the address of their table of stages
@@ -23,7 +23,7 @@ class Machine:
     def __init__(self, name, model, data, width=None, dtype="float64", step=1, stages=None):
         self.name, self.model, self.data = name, model, data
         self.width, self.dtype, self.step = width, np.dtype(dtype), step
-        self.stages = np.zeros_like(data_module.FLOAT_STAGES) if stages is None else stages
+        self.stages = np.zeros_like(workspace.FLOAT_STAGES) if stages is None else stages
         MACHINES[self.stages.ctypes.data] = self
 
     def __repr__(self):
@@ -50,14 +50,16 @@ class Machine:
 
 def words_of(layout):
     """What compiled code knows of a layout: the type, the inner dimensions and the first word of every field."""
-    fields = [(k, f.dtype, f.static_dims()[1:] if f.dims else (), layout.word[k]) for k, f in layout.fields.items()]
-    return layout.name, fields, [(key, kind, layout.word[key]) for key, kind in layout.constants.items()]
+    declared = {**layout.fields, **layout.elsewhere}
+    fields = [(k, f.dtype, f.static_dims()[1:] if f.dims else (), layout.word[k]) for k, f in declared.items()]
+    constants = [(key, kind, layout.word[key]) for key, kind in layout.constants.items()]
+    return layout.name, fields, constants, None if layout.inner is None else words_of(layout.inner)
 
 
 @functools.cache
 def float_machine():
     """One world on float64."""
-    return Machine("float64", model_module.LAYOUT, data_module.LAYOUT, stages=data_module.FLOAT_STAGES)
+    return Machine("float64", model_module.LAYOUT, workspace.LAYOUT, stages=workspace.FLOAT_STAGES)
 
 
 def machine(dtype="float64", width=8):
@@ -69,7 +71,7 @@ def machine(dtype="float64", width=8):
 
 @functools.cache
 def _lane_machine(dtype, width):
-    return Machine(f"{dtype} x {width}", model_module.LAYOUT, data_module.LAYOUT, width, dtype)
+    return Machine(f"{dtype} x {width}", model_module.LAYOUT, workspace.LAYOUT, width, dtype)
 
 
 def machine_named(name):

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Protocol, overload
 
-from ..data import FLOAT_STAGES, LAYOUT, Data
+from ..data import Data
 from ..model import Model
 from ..occupancy import CALLED, TAKE
+from ..workspace import FLOAT_STAGES, LAYOUT
 from .decorator import BOUNDS, JIT, kernel
 from .entry import Entry
 from .guard import COMPILE, answer_with, bring_in, take, through_table

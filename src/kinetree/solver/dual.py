@@ -5,10 +5,10 @@ Y' f at hand a row of A f is one product, and a force that changes changes Y' f 
 Reads: efc_J, qLD, qLDiagInv, efc_b, efc_R. Writes: nY, efc_Y and its pattern, sol_Yf, qfrc_constraint, qacc, efc_state.
 """
 
+from ..capacity import MAXA, fits
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..constraint.jacobian_product import add_J_transpose
 from ..dynamics.factor import solve_in_place
-from ..geometry.contact import MAXA, fits
 from ..kernel import kernel
 from ..kernel.ops import happens, needs, not_, sqrt, where, zero
 from ..types import Constraint, ConstraintState

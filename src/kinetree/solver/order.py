@@ -9,7 +9,7 @@ Reads: map_itree2tree, map_idof2dof, dof_treeid, tree_dofadr, tree_dofnum, efc_J
 Writes: H_order, H_place, H_reordered, H_tree. Scratch: tree_link, H_link.
 """
 
-from ..geometry.contact import MAXLINK, fits
+from ..capacity import MAXLINK, fits
 from ..kernel import kernel
 
 DEGREE, NEIGHBOUR = 0, 1  # columns of H_link, here of a tree each

@@ -8,7 +8,7 @@ Reads: dof_parentid, efc_J_rownnz, efc_J_rowadr, efc_J_rowsuper, efc_J_colind (a
 H_colind (in that order), H_run, H_super, H_pattern.
 """
 
-from ..geometry.contact import MAXH, fits
+from ..capacity import MAXH, fits
 from ..kernel import kernel
 from .order import keep_order, last_column, order_trees, segment_end
 

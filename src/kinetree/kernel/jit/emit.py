@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ...occupancy import BUSY
 from ..decorator import BOUNDS, made_of
-from ..guard import TAKEN, enter, leave
+from ..guard import TAKEN, enter, is_elsewhere, leave
 from ..levels import NATIVE, known_levels
 from ..machine import lane_view
 from ..runs import note_run
@@ -31,9 +31,12 @@ ENTRY = """def {name}({names}):
     leave(d, found)
     return result
 """
-WITHOUT_RESULT = ENTRY.replace("result = ", "").replace("return result", "return 0")
 UNGUARDED = """def {name}({names}):
     return kernel({names})
+"""
+NOT_TAKEN = """def {name}({names}):
+    result = kernel({names})
+    return result
 """
 STAGE = """def {name}(m, d):
     kernel(m, d)
@@ -45,6 +48,10 @@ LANE_BY_LANE = """def {name}(m, d):
         kernel(m, one_lane(views[lane]))
         lane += 1
     return note_run(d, {number})
+"""
+LOOK = """:
+    if is_elsewhere(d):
+        return BUSY
 """
 
 WRAPPER = """
@@ -140,13 +147,16 @@ def target_machine(level):
     return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
 
 
-def template(entry):
-    """The text of an entry."""
-    if entry.number is not None:
-        return STAGE
-    if BOUNDS or not entry.guarded:  # an index out of bounds would leave the data taken
+def template(entry, lane_by_lane):
+    """The text of an entry. With bounds checks it does not take the data: an index out of bounds would leave it taken."""
+    if not entry.guarded:
         return UNGUARDED
-    return ENTRY if entry.result != "void" else WITHOUT_RESULT
+    text = STAGE if entry.number is not None else NOT_TAKEN if BOUNDS else ENTRY
+    if lane_by_lane:
+        text = LANE_BY_LANE
+    if entry.result == "void":
+        text = text.replace("result = ", "").replace("return result", "return 0")
+    return text.replace(":\n", LOOK, 1) if BOUNDS else text
 
 
 def lowered(code, target):
@@ -155,12 +165,12 @@ def lowered(code, target):
     handles = [handle_type(machine.model), handle_type(machine.data, machine.real, machine.step)]
     handles += [argument_type(a, machine.real) for a in entry.arguments]
     names = ["m", "d", *(f"a{i}" for i in range(len(entry.arguments)))]
-    scope = {"kernel": entry.kernel, "note_run": note_run, "enter": enter, "leave": leave, "TAKEN": TAKEN, "BUSY": BUSY}
-    text = template(entry)
+    scope = {"kernel": entry.kernel, "note_run": note_run, "enter": enter, "leave": leave}
+    scope |= {"is_elsewhere": is_elsewhere, "TAKEN": TAKEN, "BUSY": BUSY}
     if code.lane_by_lane:
         view = lane_view(machine)
-        scope["one_lane"], text = one_lane_as(handle_type(view.data, view.real, view.step)), LANE_BY_LANE
-    source = text.format(name=code.symbol, names=", ".join(names), number=entry.number)
+        scope["one_lane"] = one_lane_as(handle_type(view.data, view.real, view.step))
+    source = template(entry, code.lane_by_lane).format(name=code.symbol, names=", ".join(names), number=entry.number)
     run = made_of(source, f"<entry {code.symbol}>", {**scope, "__name__": __name__})[code.symbol]
     return specialised(run, tuple(handles), target)
 

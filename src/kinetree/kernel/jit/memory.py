@@ -1,7 +1,8 @@
 """Model and data in compiled code: one pointer to a table of words.
 
 A field takes the words (pointer, shape...), a constant takes the word itself. In a kernel `d.xpos[b, 0]` is then one load
-through a bare pointer, with no arrays, reference counts or named tuples.
+through a bare pointer, with no arrays, reference counts or named tuples. Work memory has a table of its own, to which that of
+the data points: kernels write `d.body_frc` all the same.
 
 * Inner dimensions come from the *declaration* ("nbody 3"), never from an array: the type must not depend on the model.
 * Indices do not wrap. `KINETREE_BOUNDS=1` compiles an unsigned check that also catches -1.
@@ -28,18 +29,21 @@ def attribute(builder, handle, name):
     """m.body_mass: the words of a field, or a constant."""
     if name not in handle.type.fields:
         raise KernelError(f"{handle.type} has no field {name!r}: {nearest(name, handle.type.fields)}")
-    kind, word = handle.type.fields[name]
+    kind, word, behind = handle.type.fields[name]
+    table = handle.part
+    if behind is not None:
+        table = builder.inttoptr(_word(builder, table, behind, True), table.type)
     if not isinstance(kind, Field):
-        x = _word(builder, handle.part, word, False)
+        x = _word(builder, table, word, False)
         return Value(kind, (builder.bitcast(x, F64) if kind == FLOAT else x,))
-    pointer = builder.inttoptr(_word(builder, handle.part, word, True), kind.element.as_pointer())
-    sizes = [_word(builder, handle.part, word + 1 + k, True) for k in kind.run_time_dims]
+    pointer = builder.inttoptr(_word(builder, table, word, True), kind.element.as_pointer())
+    sizes = [_word(builder, table, word + 1 + k, True) for k in kind.run_time_dims]
     return Value(kind, (pointer, *sizes))
 
 
 def set_constant(builder, handle, name, value):
     """a.steps = 3: write a constant's word."""
-    kind, word = handle.type.fields.get(name, (None, None))
+    kind, word, _ = handle.type.fields.get(name, (None, None, None))
     if kind is None or isinstance(kind, Field):
         raise KernelError(f"{name} is no constant of {handle.type}: assign to entries of fields")
     x = cast(builder, value, kind).part

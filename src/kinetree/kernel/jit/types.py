@@ -140,7 +140,7 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """m, d or a: a pointer to a table of words. fields: name -> (type, first word)."""
+    """m, d or a: a pointer to a table of words. fields: name -> (type, first word, word of the table it stands in or None)."""
 
     name: str
     fields: dict = field(repr=False)
@@ -157,13 +157,19 @@ SEEN = {"float64": FLOAT, "float32": FLOAT, "int64": INT, "int32": INT, "uint8":
 @functools.cache
 def handle_type(layout, real=None, step=1):
     """The handle of a layout. real: what real fields hold, None for a float or (dtype, width); step: their stride."""
-    fields = {key: (SEEN[kind], layout.word[key]) for key, kind in layout.constants.items()}
-    for key, each in layout.fields.items():
+    return Handle(layout.name, _fields_of(layout, real, step, None))
+
+
+def _fields_of(layout, real, step, behind):
+    fields = {key: (SEEN[kind], layout.word[key], behind) for key, kind in layout.constants.items()}
+    for key, each in (*layout.fields.items(), *layout.elsewhere.items()):
         is_real = each.dtype == REAL
         value = Lane(*real) if is_real and real is not None else SEEN[each.dtype]
         inner = each.static_dims()[1:] if each.dims else ()
-        fields[key] = Field(each.dtype, value, (None, *inner), step if is_real else 1), layout.word[key]
-    return Handle(layout.name, fields)
+        fields[key] = Field(each.dtype, value, (None, *inner), step if is_real else 1), layout.word[key], behind
+    if layout.inner is not None:
+        fields |= _fields_of(layout.inner, real, step, layout.word[layout.inner.name])
+    return fields
 
 
 def argument_type(argument, real):
