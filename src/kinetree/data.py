@@ -299,6 +299,23 @@ def grow(owner: Any, status: int) -> None:
     _end_run(owner)
 
 
+def until_it_fits(owner: Any, status: int, run: Callable[..., int], *arguments: Any) -> None:
+    """After a run that came back before its end: make room and run again, as often as it takes. Nothing is dropped.
+
+    owner: a Data, or lanes. status: what the run returned.
+    """
+    while status:
+        grow(owner, status)
+        status = run(*arguments)
+
+
+def let_in(owner: Any, run: Callable[..., int], *arguments: Any) -> int:
+    """What a run returns, once it has a workspace; raises if another thread is inside."""
+    while (status := run(*arguments)) == BUSY:
+        grow(owner, status)
+    return status
+
+
 @holding(0)
 def _let_in(owner: Any) -> None:
     owner._arrays.let_in()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .bad_states import KINDS_OF_RETURN, LACKS_ROOM, PAUSED
+from .data import let_in
 from .kernel import JIT, Entry, float_machine
 from .kernel.stage import plain
 from .notices import report
@@ -41,7 +42,7 @@ def enter(kernel_: Any, model: Model, data: Data, n: int) -> int:
 
 def _run(kernel_: Any, model: Model, data: Data, n: int) -> int:
     if JIT:
-        return runs[kernel_](model.address, data.address, n)
+        return let_in(data, runs[kernel_], model.address, data.address, n)
     return plain(kernel_)(model.record(), data.record(), n)
 
 
@@ -62,7 +63,6 @@ def must_go_on(status: int) -> bool:
 def left_to_do(model: Model, data: Data, n: int, status: int) -> int:
     """After an early return: how many of n steps are left, once what it was for has been seen to."""
     if status == BUSY:
-        data._grow(status)  # which raises, as another thread is inside
         return n
     left, kind = divmod(status, KINDS_OF_RETURN)
     if kind == LACKS_ROOM:  # for contacts and constraints; what came before is reported

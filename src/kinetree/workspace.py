@@ -99,6 +99,7 @@ class World(Memory):
                                 ("process", PROCESS), ("desk", NOBODYS)):  # fmt: skip
                 LAYOUT.point(table, name, array)
         self.note_capacity()
+        self.borrow()
 
     def __getitem__(self, key: str) -> np.ndarray:
         if key in WORK_FIELDS:

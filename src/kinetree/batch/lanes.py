@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import pipeline
-from ..data import Data, grow
+from ..data import Data, grow, until_it_fits
 from ..data_fields import DATA_FIELDS
 from ..errors import UnsupportedFeatureError, nearest
 from ..fields import REAL
@@ -101,8 +101,8 @@ class LaneData:
             refuse_part(stage)
             stage.compile_for(self.machine, self.model)
             entry = self._entries[stage] = runner(stage, self.machine)
-        while status := entry(self.model.address, self.address, stage.stage_index):
-            self._grow(status)
+        arguments = self.model.address, self.address, stage.stage_index
+        until_it_fits(self, entry(*arguments), entry, *arguments)
 
     @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:

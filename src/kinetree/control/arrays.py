@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ..data import Data
+from ..data import Data, let_in
 from ..fields import REAL, Field
 from ..kernel import JIT, Entry, float_machine
 from ..kernel.machine import Machine
@@ -17,7 +17,7 @@ from ..kernel.stage import plain
 from ..layout import Layout
 from ..memory import Memory
 from ..model import Model
-from ..occupancy import BUSY, ERROR
+from ..occupancy import ERROR
 
 FIELDS = {
     name: Field(name, dims, REAL, unit, meaning)
@@ -113,8 +113,7 @@ def run(kernel: Any, model: Model, data: Data, arrays: Arrays) -> int:
     """Run a kernel of (m, d, a) on one world."""
     data._adopt(model)
     if JIT:
-        while (status := entry(kernel, float_machine(), model)(model.address, data.address, arrays.address)) == BUSY:
-            data._grow(status)  # which raises, as another thread is inside
+        status = let_in(data, entry(kernel, float_machine(), model), model.address, data.address, arrays.address)
         if data._guard[ERROR]:
             data._grow()  # which raises what went wrong in a stage that was called
         return status

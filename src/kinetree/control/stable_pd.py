@@ -288,7 +288,7 @@ class StablePD:
         if self._work is None:
             self._work = Data(self._model)
             self._state = state_bytes(self._work)
-        self._work._buffer[self._state] = data._buffer[self._state]
+        self._work._arrays.fixed[self._state] = data._arrays.fixed[self._state]
         return self._work
 
     @holding(1)
@@ -333,7 +333,7 @@ def state_bytes(data: Data) -> slice:
     arrays = [data._arrays[name] for _, name in STATE_FIELDS if name]
     first = min(a.ctypes.data for a in arrays)
     last = max(a.ctypes.data + a.nbytes for a in arrays)
-    start = data._buffer.ctypes.data
+    start = data._arrays.fixed.ctypes.data
     return slice(first - start, last - start)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data import let_in
 from ..dynamics.kinematics import kinematics
 from ..fields import REAL, Field
 from ..kernel import JIT, Entry, float_machine, kernel
@@ -122,8 +123,7 @@ def _run(model: Model, data: Data, rays: np.ndarray, reals: Sequence[float], int
     words = _ARGUMENTS.words({"rays": rays})
     words.view(np.float64)[: len(reals)] = reals
     words[len(reals) : len(_ARGUMENTS.constants)] = (len(rays), *integers)
-    while status := _CAST.on(float_machine())(model.address, data.address, words.ctypes.data):
-        data._grow(status)  # which raises, as another thread is inside
+    let_in(data, _CAST.on(float_machine()), model.address, data.address, words.ctypes.data)
     return None
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ..data import let_in
 from ..fields import REAL, Field
 from ..layout import Layout, checked
 from ..occupancy import ERROR
@@ -50,10 +51,11 @@ class Function:
             words[self.layout.word[key]] = value
         if self._run is None:
             self._run = self.entry.on(float_machine(), model)
-        address = 0 if data is None else data.address
-        while (status := self._run(model.address, address, words.ctypes.data)) and self.reads_data:
-            data._grow(status)
-        if self.reads_data and data._guard[ERROR]:
+        if not self.reads_data:
+            self._run(model.address, 0, words.ctypes.data)
+            return SimpleNamespace(**arrays)
+        let_in(data, self._run, model.address, data.address, words.ctypes.data)
+        if data._guard[ERROR]:
             data._grow()  # which raises what went wrong in a stage that was called
         return SimpleNamespace(**arrays)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Protocol, overload
 
-from ..data import Data
+from ..data import Data, until_it_fits
 from ..model import Model
 from ..occupancy import CALLED, TAKE
 from ..workspace import FLOAT_STAGES, LAYOUT
@@ -80,8 +80,8 @@ def _staged(function, scalar, rare, part_of, unfused):
         except AttributeError:  # a record, or a wrong argument
             ready = False
         if ready:
-            while status := run(m[1], d[1], index):  # there was no room for all contacts or constraints
-                data._grow(status)
+            if status := run(m[1], d[1], index):  # there was no room for all contacts or constraints
+                until_it_fits(data, status, run, m[1], d[1], index)
             return None
         if isinstance(model, SimpleNamespace) and isinstance(data, SimpleNamespace):
             plain(inner)(model, data)
@@ -91,15 +91,16 @@ def _staged(function, scalar, rare, part_of, unfused):
         check_arguments(call.__name__, model, data)
         refuse_part(call)
         if not JIT:
-            call(model.record(), data.record())
-            while data.overflow:
-                data._grow()
-                call(model.record(), data.record())
+            until_it_fits(data, run_plain(model, data), run_plain, model, data)
             return None
         if run is None:
             call.compile_for(float_machine(), model)
             run = runner(call, float_machine())
         return call(model, data)
+
+    def run_plain(model, data):
+        call(model.record(), data.record())
+        return data.overflow
 
     functools.update_wrapper(call, function)
     del call.__wrapped__  # its signature is (model, data)
