@@ -10,8 +10,9 @@ from ..constraint.jacobian_product import add_J_transpose
 from ..dynamics.factor import solve_in_place
 from ..geometry.contact import MAXA, fits
 from ..kernel import kernel
-from ..kernel.ops import happens, needs, not_, sqrt, where, zero
+from ..kernel.ops import happens, needs, sqrt, where, zero
 from ..types import Constraint, ConstraintState
+from .cone import zones
 
 
 @kernel
@@ -153,11 +154,10 @@ def cone_state(d, k, i, n):
     for j in range(1, n):
         f = d.efc_force[i + j] / d.contact_friction[k, j - 1]
         square += f * f
-    tangent = sqrt(square)
-    outside = not_(mu * normal >= tangent)
-    if happens(outside & not_(normal + mu * tangent <= 0.0)):
+    stuck, between = zones(normal, sqrt(square), mu, 1.0)
+    if happens(between):
         return ConstraintState.CONE
-    return ConstraintState.QUADRATIC if happens(outside) else ConstraintState.SATISFIED
+    return ConstraintState.QUADRATIC if happens(stuck) else ConstraintState.SATISFIED
 
 
 @kernel
