@@ -6,8 +6,8 @@ Reads: efc_J, qLD, qLDiagInv, efc_b, efc_R. Writes: nY, efc_Y and its pattern, s
 """
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
-from ..constraint.jacobian_product import add_J_transpose
-from ..dynamics.factor import solve_in_place
+from ..constraint.jacobian_product import add_J_transpose, spread_row
+from ..dynamics.factor import pass_up, solve_in_place
 from ..geometry.contact import MAXA, fits
 from ..kernel import kernel
 from ..kernel.ops import happens, needs, sqrt, where, zero
@@ -49,14 +49,10 @@ def whiten(m, d, r):
     start, n = d.efc_Y_rowadr[r], d.efc_Y_rownnz[r]
     for at in range(start, start + n):
         d.efc_row[d.efc_Y_colind[at]] = 0.0
-    for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
-        d.efc_row[d.efc_J_colind[at]] = d.efc_J[at]
+    spread_row(d, r, d.efc_row)
     for at in range(start + n - 1, start - 1, -1):
         i = d.efc_Y_colind[at]
-        value = d.efc_row[i]
-        for k in range(m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i] - 1):
-            d.efc_row[m.M_colind[k]] -= d.qLD[k] * value
-        d.efc_Y[at] = value * d.sol_root[i]
+        d.efc_Y[at] = pass_up(m, d.qLD, d.efc_row, i) * d.sol_root[i]
 
 
 @kernel
