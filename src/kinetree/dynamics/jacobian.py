@@ -33,14 +33,24 @@ def last_dof(m, b):
 
 
 @kernel
+def later_dof(m, i, j):
+    """Of dofs i and j, which are not equal, the later one: it cannot move what the other moves. Whether it is j; the next i, j.
+
+    Repeated until i == j, from the last dofs of two bodies on, this gives all dofs that move one against the other, last to
+    first; those that move both give nothing.
+    """
+    is_j = j > i
+    last = j if is_j else i
+    above = m.dof_parentid[last]
+    return last, is_j, i if is_j else above, above if is_j else j
+
+
+@kernel
 def branch_size(m, i, j):
     """How many dofs lie above dofs i and j (inclusive, -1 for none) without being above both."""
     n = 0
     while i != j:
-        if i > j:
-            i = m.dof_parentid[i]
-        else:
-            j = m.dof_parentid[j]
+        _, _, i, j = later_dof(m, i, j)
         n += 1
     return n
 

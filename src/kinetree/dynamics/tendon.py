@@ -16,7 +16,7 @@ from ..math.spatial import angular, get6, join, linear, set6, shift_motion
 from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
 from ..types import TendonType, WrapType
 from .armature import may_have_armature, tendon_armature
-from .jacobian import axis_at, axis_rate, last_dof
+from .jacobian import axis_at, axis_rate, last_dof, later_dof
 from .sleep_state import tendon_sleeps
 from .wrap import segment, wrap
 
@@ -42,17 +42,13 @@ def add_part(m, d, t, body0, body1, point0, point1, direction):
     i, j = last_dof(m, body0), last_dof(m, body1)
     start = m.ten_J_rowadr[t]
     at = start + m.ten_J_rownnz[t]
-    while i != j and at > start:  # the later dof cannot move the other body; the row has them all
-        forward = j > i
-        last, point, sign = (j, point1, 1.0) if forward else (i, point0, -1.0)
+    while i != j and at > start:  # the row has them all
+        last, of_body1, i, j = later_dof(m, i, j)
+        point, sign = (point1, 1.0) if of_body1 else (point0, -1.0)
         at -= 1
         while at > start and m.ten_J_colind[at] != last:
             at -= 1
         d.ten_J[at] += sign * dot(direction, linear(axis_at(m, d, last, point)))
-        if forward:
-            j = m.dof_parentid[j]
-        else:
-            i = m.dof_parentid[i]
 
 
 @kernel

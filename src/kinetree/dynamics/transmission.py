@@ -17,7 +17,7 @@ from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_ve
 from ..types import DisableBit, JointType, TrnType
 from .adhesion import IN_GAP
 from .configuration import conjugate, quat_log
-from .jacobian import axis_at, branch_size, last_dof
+from .jacobian import axis_at, branch_size, last_dof, later_dof
 from .sleep_state import actuator_sleeps
 
 
@@ -43,12 +43,11 @@ def wrench_row(m, d, row, at, body1, point1, wrench1, body2, point2, wrench2):
     end = start_row(d, row, at, branch_size(m, i, j))
     k = end - 1
     while i != j:
-        if i > j:
-            put_moment(d, k, i, dot6(axis_at(m, d, i, point1), wrench1))
-            i = m.dof_parentid[i]
+        last, of_body2, i, j = later_dof(m, i, j)
+        if of_body2:
+            put_moment(d, k, last, dot6(axis_at(m, d, last, point2), wrench2))
         else:
-            put_moment(d, k, j, dot6(axis_at(m, d, j, point2), wrench2))
-            j = m.dof_parentid[j]
+            put_moment(d, k, last, dot6(axis_at(m, d, last, point1), wrench1))
         k -= 1
     return end
 
