@@ -22,7 +22,7 @@ from ..math.vec3 import dot, get3, mul_mat_t_vec
 from ..occupancy import holding
 from ..prerequisites import prepare
 from ..types import Constraint
-from .contact_rows import axis_of, holds, kept, next_motion, row_count, touches
+from .contact_rows import axis_of, contact_width, holds, kept, next_motion, touches
 from .make import make_constraint
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def normal_force(m, d, c):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     kind = d.efc_type[row]  # the cone may be another now than when the rows were made
     total = zero(d.time[0]) - d.contact_adhesion[c]
-    for r in range(row, row + (row_count(kind, dim) if kind == Constraint.CONTACT_PYRAMIDAL else 1)):
+    for r in range(row, row + (contact_width(kind, dim) if kind == Constraint.CONTACT_PYRAMIDAL else 1)):
         total += d.efc_force[r]
     return where(holds(m, d, c), total, 0.0)
 

@@ -10,6 +10,7 @@ the surfaces touch: the first along the normal, the others neutral.
 """
 
 from ..dynamics.jacobian import axis_at, branch_size, last_dof, later_dof
+from ..efc import contact_width
 from ..geometry.contact import FAR
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
@@ -18,6 +19,7 @@ from ..types import Cone, Constraint
 from .rows import body_weight, count, describe, has_room, put_entry
 
 NO_DOFS = 3
+contact_width = kernel(contact_width)
 
 
 @kernel
@@ -40,12 +42,6 @@ def row_type(m, dim):
     if dim == 1:
         return Constraint.CONTACT_FRICTIONLESS
     return Constraint.CONTACT_ELLIPTIC if m.opt_cone == Cone.ELLIPTIC else Constraint.CONTACT_PYRAMIDAL
-
-
-@kernel
-def row_count(kind, dim):
-    """How many rows a contact has."""
-    return 2 * (dim - 1) if kind == Constraint.CONTACT_PYRAMIDAL else dim
 
 
 @kernel
@@ -118,7 +114,7 @@ def describe_contact(m, d, c, kind, dim, n, body0, body1, active, touching):
     weight = zero(dist) + body_weight(m, body0, body1, 0)
     if kind == Constraint.CONTACT_PYRAMIDAL:
         f = d.contact_friction[c, 0]
-        describe(d, kind, c, row_count(kind, dim), n, touching, dist, margin, 0.0)
+        describe(d, kind, c, contact_width(kind, dim), n, touching, dist, margin, 0.0)
         weight = where(touching, weight + f * f * weight, weight)
     else:
         describe(d, kind, c, dim, n, touching, 0.0, 0.0, 0.0)
@@ -135,7 +131,7 @@ def add_contact(m, d, c, body0, body1, n):
     if any_(active):
         dim = d.contact_dim[c]
         kind = row_type(m, dim)
-        rows = row_count(kind, dim)
+        rows = contact_width(kind, dim)
         d.contact_efc_address[c] = d.nefc[0]
         if has_room(d, rows, n):
             put_contact(m, d, c, kind, dim, body0, body1, n, active, touching)

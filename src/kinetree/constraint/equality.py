@@ -16,6 +16,12 @@ from .rows import body_weight, chain_union, count, count_unless_empty, describe,
 
 
 @kernel
+def equality_width(m, e):
+    """How many rows an equality has."""
+    return 3 if m.eq_type[e] == EqType.CONNECT else 6 if m.eq_type[e] == EqType.WELD else 1
+
+
+@kernel
 def bodies(m, e):
     """The two bodies that a connect or weld holds together."""
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
@@ -117,7 +123,7 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
 @kernel
 def spatial_equality(m, d, e):
     """Three rows of a connect, six of a weld."""
-    rows = 6 if m.eq_type[e] == EqType.WELD else 3
+    rows = equality_width(m, e)
     body0, body1 = bodies(m, e)
     n = chain_union(m, body0, body1)
     if has_room(d, rows, n):
@@ -246,7 +252,7 @@ def equality_rows(m, d):
     """
     for e in range(m.neq):
         if d.eq_active[e] and not equality_sleeps(m, d, e):
-            if m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD:
+            if equality_width(m, e) > 1:
                 spatial_equality(m, d, e)
             else:
                 scalar_equality(m, d, e)

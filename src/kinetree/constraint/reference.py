@@ -12,8 +12,8 @@ from ..math.quaternion import mul_quat
 from ..math.spatial import add_scaled6, get6, shift_motion
 from ..math.vec3 import cross, get3, scale, sub
 from ..types import Constraint, EqType
-from .contact_rows import row_count, touches
-from .equality import anchors, bodies, orientations, vector_product
+from .contact_rows import contact_width, touches
+from .equality import anchors, bodies, equality_width, orientations, vector_product
 from .jacobian_product import multiply_J
 
 
@@ -38,7 +38,7 @@ def add_adhesion(m, d, c):
     row, dim, force = d.contact_efc_address[c], d.contact_dim[c], d.contact_adhesion[c]
     rows = 1
     if d.efc_type[row] == Constraint.CONTACT_PYRAMIDAL:
-        rows = row_count(Constraint.CONTACT_PYRAMIDAL, dim)
+        rows = contact_width(Constraint.CONTACT_PYRAMIDAL, dim)
         force = where(touches(d, c), force / rows, force)
     for r in range(row, row + rows):
         d.efc_aref[r] += where(d.efc_D[r] > 0.0, d.efc_R[r] * force, 0.0)
@@ -86,19 +86,18 @@ def weld_bias(m, d, e, bias):
 def subtract_bias(m, d, row):
     """Take dJ/dt qvel off a connect or weld. Returns the next equality's row."""
     e = d.efc_id[row]
-    if m.eq_type[e] != EqType.CONNECT and m.eq_type[e] != EqType.WELD:
-        return row + 1
-    body0, body1 = bodies(m, e)
-    point0, point1 = anchors(m, d, e)
-    a, b = point_bias(m, d, body0, point0), point_bias(m, d, body1, point1)
-    for k in range(3):
-        d.efc_aref[row + k] -= a[k + 3] - b[k + 3]
-    if m.eq_type[e] == EqType.CONNECT:
-        return row + 3
-    turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
-    for k in range(3):
-        d.efc_aref[row + 3 + k] -= turn[k]
-    return row + 6
+    rows = equality_width(m, e)
+    if rows > 1:
+        body0, body1 = bodies(m, e)
+        point0, point1 = anchors(m, d, e)
+        a, b = point_bias(m, d, body0, point0), point_bias(m, d, body1, point1)
+        for k in range(3):
+            d.efc_aref[row + k] -= a[k + 3] - b[k + 3]
+        if m.eq_type[e] == EqType.WELD:
+            turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
+            for k in range(3):
+                d.efc_aref[row + 3 + k] -= turn[k]
+    return row + rows
 
 
 @stage
