@@ -4,7 +4,7 @@ Connect and weld hold two points together, weld two orientations as well; joint 
 another. efc_pos is the violation. Reads: eq_active, xpos, xmat, xquat, site_xpos, qpos, ten_length, ten_J, cdof.
 """
 
-from ..dynamics.jacobian import axis_at, last_dof
+from ..dynamics.jacobian import axis_at, last_dof, last_of_chains
 from ..dynamics.sleep_state import equality_sleeps
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
@@ -105,8 +105,8 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
     i, j = last_dof(m, body0), last_dof(m, body1)
     at = d.nJ[0] + n
     while i >= 0 or j >= 0:
-        last = i if i > j else j
-        s = relative_axis(m, d, last, i == last, j == last, point0, point1)
+        last, moves0, moves1, i, j = last_of_chains(m, i, j)
+        s = relative_axis(m, d, last, moves0, moves1, point0, point1)
         at -= 1
         for k in range(3):
             put_entry(d, at + k * n, last, s[k + 3])
@@ -114,10 +114,6 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
             turn = mul_mat_vec(turning, (s[0], s[1], s[2]))
             for k in range(3):
                 put_entry(d, at + (k + 3) * n, last, turn[k])
-        if i == last:
-            i = m.dof_parentid[i]
-        if j == last:
-            j = m.dof_parentid[j]
 
 
 @kernel

@@ -5,12 +5,12 @@ the net force independent of adhesion while they are pressed, and connects and w
 Reads: qvel, cvel, cdof, cdof_dot, efc_J, efc_KBIP, efc_R, efc_pos, efc_margin, contacts. Writes: efc_vel, efc_aref.
 """
 
-from ..dynamics.jacobian import axis_rate, last_dof
+from ..dynamics.jacobian import point_bias
 from ..kernel import kernel, stage
 from ..kernel.ops import where, zero
 from ..math.quaternion import mul_quat
-from ..math.spatial import add_scaled6, get6, shift_motion
-from ..math.vec3 import cross, get3, scale, sub
+from ..math.spatial import get6
+from ..math.vec3 import scale, sub
 from ..types import Constraint, EqType
 from .contact_rows import contact_width, touches
 from .equality import anchors, bodies, equality_width, orientations, vector_product
@@ -42,21 +42,6 @@ def add_adhesion(m, d, c):
         force = where(touches(d, c), force / rows, force)
     for r in range(row, row + rows):
         d.efc_aref[r] += where(d.efc_D[r] > 0.0, d.efc_R[r] * force, 0.0)
-
-
-@kernel
-def point_bias(m, d, b, point):
-    """Acceleration [angular; linear] of a point of a body if qacc and gravity were zero: dJ/dt qvel. See `axis_rate`."""
-    moving = shift_motion(get6(d.cvel, b), sub(point, get3(d.xpos, b)))
-    spin = cross((moving[0], moving[1], moving[2]), (moving[3], moving[4], moving[5]))
-    o = zero(spin[0])
-    total = o, o, o, spin[0], spin[1], spin[2]
-    i = last_dof(m, b)
-    while i >= 0:
-        rate = shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
-        total = add_scaled6(total, rate, d.qvel[i])
-        i = m.dof_parentid[i]
-    return total
 
 
 @kernel

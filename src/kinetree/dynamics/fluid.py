@@ -9,9 +9,10 @@ Writes: qfrc_fluid.
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, minimum, sqrt, where
 from ..math.quaternion import MIN_VALUE
-from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force, shift_motion
+from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, root, scale, sub
 from ..types import GeomType
+from .objects import velocity_at
 from .rne import project_awake
 from .sleep_state import BODIES, BODIES_END
 
@@ -21,7 +22,7 @@ PI = 3.141592653589793
 @kernel
 def local_velocity(m, d, b, point, axes):
     """Velocity of body b against the medium at a point, along given axes: angular, linear."""
-    v = shift_motion(get6(d.cvel, b), sub(point, get3(d.xpos, b)))
+    v = velocity_at(d, b, point)
     wind = m.opt_wind[0], m.opt_wind[1], m.opt_wind[2]
     return mul_mat_t_vec(axes, angular(v)), mul_mat_t_vec(axes, sub(linear(v), wind))
 
