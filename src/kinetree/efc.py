@@ -1,6 +1,7 @@
-"""The constraint Jacobian as MuJoCo stores it: dense or sparse, as `opt.jacobian` says.
+"""Rows of constraints as they are seen from outside: how many a contact has, and their Jacobian as MuJoCo stores it.
 
-Kernels always have it sparse. Where MuJoCo would have it dense, `data.efc_J` and `data.nJ` show that form.
+That is dense or sparse, as `opt.jacobian` says. Kernels always have it sparse. Where MuJoCo would have it dense, `data.efc_J`
+and `data.nJ` show that form.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .types import Jacobian
+from .types import Constraint, Jacobian
 
 if TYPE_CHECKING:
     from .model import Model
 
 SPARSE_FROM = 60  # dofs from which "auto" means sparse
+
+
+def contact_width(kind: int, dim: int) -> int:
+    """How many rows of this type a contact of so many dimensions has; a kernel too."""
+    return 2 * (dim - 1) if kind == Constraint.CONTACT_PYRAMIDAL else dim
 
 
 def is_dense(model: Model) -> bool:

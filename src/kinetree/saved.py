@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .data_fields import DATA_FIELDS
+from .efc import contact_width
 from .fields import FLAG
 from .memory import CAPACITIES, LIMIT
 from .types import Constraint, ConstraintState, SleepState
@@ -148,17 +149,10 @@ def _rows(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Iterato
     while row < nefc:
         dim = int(dims[ids[row]]) if types[row] >= Constraint.CONTACT_FRICTIONLESS else 1
         starts.append((row, dim))
-        row += _width(types[row], dim)
+        row += max(contact_width(types[row], dim), 1)
     for first, dim in starts:
-        yield from _outside(
-            f"the last row of {dim} dimensions", np.array(first + _width(types[first], dim)), 0, sizes["maxefc"] + 1
-        )
-
-
-def _width(kind: int, dim: int) -> int:
-    """Rows of a contact, or of anything else, which has one by one."""
-    wide = {Constraint.CONTACT_ELLIPTIC: dim, Constraint.CONTACT_PYRAMIDAL: 2 * dim - 2}
-    return max(wide.get(Constraint(kind), 1), 1)
+        end = first + max(contact_width(types[first], dim), 1)
+        yield from _outside(f"the last row of {dim} dimensions", np.array(end), 0, sizes["maxefc"] + 1)
 
 
 def _sleepers(next_tree: np.ndarray) -> Iterator[str]:

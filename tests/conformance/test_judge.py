@@ -267,10 +267,10 @@ def test_what_only_one_side_has_is_left_over():
     mujoco.mj_forward(model, low)
     high.qpos[3:7] = [np.cos(0.02), 0.0, np.sin(0.02), 0.0]  # tilted: two corners are up
     mujoco.mj_forward(model, high)
-    found = match(parts_of(model, low), parts_of(model, high))
+    found = match(parts_of(low), parts_of(high))
     assert (low.ncon, high.ncon) == (4, 2)
     assert (found.contacts < 0).sum() == 2 and (found.rows < 0).sum() == 8 and not found.more_contacts.size
-    back = match(parts_of(model, high), parts_of(model, low))
+    back = match(parts_of(high), parts_of(low))
     assert (back.contacts >= 0).all() and len(back.more_contacts) == 2 and len(back.more_rows) == 8
 
 

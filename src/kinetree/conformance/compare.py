@@ -207,7 +207,7 @@ class Pair:
     ) -> tuple[int, list[FieldResult], list[str]]:
         """Run a layer on both sides and judge its fields: how much there is to compare, the results, and what was cut."""
         start, count = self.run(layer, rng, state)
-        parts, other = parts_of(self.theirs_model, self.theirs), parts_of(self.ours_model, self.ours)
+        parts, other = parts_of(self.theirs), parts_of(self.ours)
         found = match(parts, other)
         entries: dict[str, Entries] = {}
         values: dict[str, np.ndarray] = {}

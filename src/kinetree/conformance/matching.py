@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from ..types import Cone
+from ..efc import contact_width
 
 FIRST_CONTACT = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
 """Types of rows from here on belong to contacts."""
@@ -48,18 +48,17 @@ class Match:
     more_rows: np.ndarray
 
 
-def parts_of(model: Any, data: Any) -> Parts:
+def parts_of(data: Any) -> Parts:
     """Contacts and rows of either side."""
     contacts = data.contact
     pairs = [tuple(sorted(int(g) for g in pair)) for pair in np.asarray(contacts.geom).reshape(-1, 2)]
     kinds, numbers = np.array(data.efc_type), np.array(data.efc_id)
     parents, turns = np.full(len(kinds), -1), np.zeros(len(kinds), int)
     rows: list[Hashable] = [("row", int(k), int(n)) for k, n in zip(kinds, numbers, strict=True)]
-    elliptic = int(model.opt.cone) == int(Cone.ELLIPTIC)
     for contact, (address, dim) in enumerate(zip(contacts.efc_address, contacts.dim, strict=True)):
-        count = 1 if dim == 1 else int(dim) if elliptic else 2 * (int(dim) - 1)
-        if address < 0:
+        if not 0 <= address < len(kinds):
             continue
+        count = contact_width(int(kinds[address]), int(dim))
         for turn, row in enumerate(range(int(address), min(int(address) + count, len(kinds)))):
             parents[row], turns[row], rows[row] = contact, turn, pairs[contact]
     seen: dict[Hashable, int] = {}

@@ -44,7 +44,7 @@ def spread(
         data.qvel[:] += hair * rng.normal(size=model.nv)
         mujoco.mj_forward(model, data)
         layer.oracle(model, data)
-        now = parts_of(model, data)
+        now = parts_of(data)
         found = match(parts, now)
         for name, entries in questions.items():
             again = oracle_values(entries.field, model, data)

@@ -14,15 +14,15 @@ import numpy as np
 
 from ..contacts import Contact
 from ..dynamics.applied import add_wrench
-from ..dynamics.jacobian import axis_at, last_dof
+from ..dynamics.jacobian import last_dof
 from ..kernel import function, kernel, stage
 from ..kernel.ops import where, zero
 from ..math.spatial import join, scale6
-from ..math.vec3 import dot, get3, get9, mul_mat_t_vec
+from ..math.vec3 import dot, get3, mul_mat_t_vec
 from ..occupancy import holding
 from ..prerequisites import prepare
 from ..types import Constraint
-from .contact_rows import axis_of, holds, kept, row_count, touches
+from .contact_rows import axis_of, contact_width, holds, kept, next_motion, touches
 from .make import make_constraint
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def normal_force(m, d, c):
     row, dim = d.contact_efc_address[c], d.contact_dim[c]
     kind = d.efc_type[row]  # the cone may be another now than when the rows were made
     total = zero(d.time[0]) - d.contact_adhesion[c]
-    for r in range(row, row + (row_count(kind, dim) if kind == Constraint.CONTACT_PYRAMIDAL else 1)):
+    for r in range(row, row + (contact_width(kind, dim) if kind == Constraint.CONTACT_PYRAMIDAL else 1)):
         total += d.efc_force[r]
     return where(holds(m, d, c), total, 0.0)
 
@@ -93,25 +93,15 @@ def contact_wrenches(m, d):
             d.contact_wrench[c, k] = wrench[k]
 
 
-@kernel
-def add_motion(m, d, c, body, sign, jacobian):
-    """Add to both halves of the Jacobian the motion of a body at the contact, in the contact frame."""
-    point, frame = get3(d.contact_pos, c), get9(d.contact_frame, c)
-    i = last_dof(m, body)
-    while i >= 0:
-        s = axis_at(m, d, i, point)
-        for k in range(3):
-            axis = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
-            jacobian[k, i] += sign * dot(axis, (s[3], s[4], s[5]))
-            jacobian[k + 3, i] += sign * dot(axis, (s[0], s[1], s[2]))
-        i = m.dof_parentid[i]
-
-
 @function(index=int, jacobian="6 nv")
 def _jac_contact(m, d, a):
-    c = a.index
-    add_motion(m, d, c, m.geom_bodyid[d.contact_geom[c, 0]], -1.0, a.jacobian)
-    add_motion(m, d, c, m.geom_bodyid[d.contact_geom[c, 1]], 1.0, a.jacobian)
+    c, point = a.index, get3(d.contact_pos, a.index)
+    i, j = last_dof(m, m.geom_bodyid[d.contact_geom[c, 0]]), last_dof(m, m.geom_bodyid[d.contact_geom[c, 1]])
+    while i != j:
+        last, sign, turn, move, i, j = next_motion(m, d, point, i, j)
+        for k in range(3):
+            a.jacobian[k, last] += sign * dot(axis_of(d, c, k), move)
+            a.jacobian[k + 3, last] += sign * dot(axis_of(d, c, k), turn)
 
 
 def _checked_index(name: str, data: Data, contact: int | Contact) -> int:

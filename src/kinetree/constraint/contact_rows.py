@@ -9,7 +9,8 @@ An adhesive contact in the gap pulls along its normal and has no friction. On la
 the surfaces touch: the first along the normal, the others neutral.
 """
 
-from ..dynamics.jacobian import axis_at, branch_size, last_dof
+from ..dynamics.jacobian import axis_at, branch_size, last_dof, later_dof
+from ..efc import contact_width
 from ..geometry.contact import FAR
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
@@ -18,6 +19,7 @@ from ..types import Cone, Constraint
 from .rows import body_weight, count, describe, has_room, put_entry
 
 NO_DOFS = 3
+contact_width = kernel(contact_width)
 
 
 @kernel
@@ -43,12 +45,6 @@ def row_type(m, dim):
 
 
 @kernel
-def row_count(kind, dim):
-    """How many rows a contact has."""
-    return 2 * (dim - 1) if kind == Constraint.CONTACT_PYRAMIDAL else dim
-
-
-@kernel
 def kept(mask, v):
     """A vector where the mask holds, zero elsewhere, even if it is not a number there."""
     return where(mask, v[0], 0.0), where(mask, v[1], 0.0), where(mask, v[2], 0.0)
@@ -68,6 +64,14 @@ def put_pair(d, at, n, column, up, down, sideways):
 
 
 @kernel
+def next_motion(m, d, point, i, j):
+    """The later of two dofs of body 0 and body 1, how it turns and moves its body at a point, with which sign; the next two."""
+    last, of_body1, i, j = later_dof(m, i, j)
+    s = axis_at(m, d, last, point)
+    return last, 1.0 if of_body1 else -1.0, (s[0], s[1], s[2]), (s[3], s[4], s[5]), i, j
+
+
+@kernel
 def put_contact(m, d, c, kind, dim, body0, body1, n, active, touching):
     """Write the Jacobian of all rows behind the last entry: motion of body 1 less that of body 0, in the contact frame."""
     normal, point = kept(active, axis_of(d, c, 0)), kept(active, get3(d.contact_pos, c))
@@ -77,11 +81,8 @@ def put_contact(m, d, c, kind, dim, body0, body1, n, active, touching):
     f3, f4 = d.contact_friction[c, 3], d.contact_friction[c, 4]
     i, j = last_dof(m, body0), last_dof(m, body1)
     at = d.nJ[0] + n
-    while i != j:  # the later dof cannot move the other body; those that move both give nothing
-        forward = j > i
-        last, sign = (j, 1.0) if forward else (i, -1.0)
-        s = axis_at(m, d, last, point)
-        turn, move = (s[0], s[1], s[2]), (s[3], s[4], s[5])
+    while i != j:
+        last, sign, turn, move, i, j = next_motion(m, d, point, i, j)
         at -= 1
         up = sign * dot(normal, move)
         if kind == Constraint.CONTACT_FRICTIONLESS:
@@ -104,10 +105,6 @@ def put_contact(m, d, c, kind, dim, body0, body1, n, active, touching):
             if dim > 4:
                 put_entry(d, at + 4 * n, last, sign * dot(tangent0, turn))
                 put_entry(d, at + 5 * n, last, sign * dot(tangent1, turn))
-        if forward:
-            j = m.dof_parentid[j]
-        else:
-            i = m.dof_parentid[i]
 
 
 @kernel
@@ -117,7 +114,7 @@ def describe_contact(m, d, c, kind, dim, n, body0, body1, active, touching):
     weight = zero(dist) + body_weight(m, body0, body1, 0)
     if kind == Constraint.CONTACT_PYRAMIDAL:
         f = d.contact_friction[c, 0]
-        describe(d, kind, c, row_count(kind, dim), n, touching, dist, margin, 0.0)
+        describe(d, kind, c, contact_width(kind, dim), n, touching, dist, margin, 0.0)
         weight = where(touching, weight + f * f * weight, weight)
     else:
         describe(d, kind, c, dim, n, touching, 0.0, 0.0, 0.0)
@@ -134,7 +131,7 @@ def add_contact(m, d, c, body0, body1, n):
     if any_(active):
         dim = d.contact_dim[c]
         kind = row_type(m, dim)
-        rows = row_count(kind, dim)
+        rows = contact_width(kind, dim)
         d.contact_efc_address[c] = d.nefc[0]
         if has_room(d, rows, n):
             put_contact(m, d, c, kind, dim, body0, body1, n, active, touching)

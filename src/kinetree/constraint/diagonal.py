@@ -5,10 +5,12 @@ in the present configuration: row by row |sqrt(D)^-1 L'^-1 J'|^2 with the factor
 Reads: efc_J, qLD, qLDiagInv. Writes: efc_diagA and what `impedance` writes. Scratch: efc_row.
 """
 
+from ..dynamics.factor import pass_up
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
 from ..types import EnableBit
 from .impedance import make_impedance
+from .jacobian_product import spread_row
 
 
 @kernel
@@ -20,12 +22,9 @@ def exact_weight(m, d, row):
         last = d.efc_J_colind[start + n - 1]
         for i in range(last + 1):
             d.efc_row[i] = 0.0
-        for at in range(start, start + n):
-            d.efc_row[d.efc_J_colind[at]] = d.efc_J[at]
+        spread_row(d, row, d.efc_row)
         for i in range(last, -1, -1):
-            first, value = m.M_rowadr[i], d.efc_row[i]
-            for at in range(first, first + m.M_rownnz[i] - 1):
-                d.efc_row[m.M_colind[at]] -= d.qLD[at] * value
+            value = pass_up(m, d.qLD, d.efc_row, i)
             total += value * value * d.qLDiagInv[i]
     return total
 

@@ -4,7 +4,7 @@ Connect and weld hold two points together, weld two orientations as well; joint 
 another. efc_pos is the violation. Reads: eq_active, xpos, xmat, xquat, site_xpos, qpos, ten_length, ten_J, cdof.
 """
 
-from ..dynamics.jacobian import axis_at, last_dof
+from ..dynamics.jacobian import axis_at, last_dof, last_of_chains
 from ..dynamics.sleep_state import equality_sleeps
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
@@ -13,6 +13,12 @@ from ..math.spatial import get6, scale6
 from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat_vec, outer, scale9, sub
 from ..types import Constraint, EqType, ObjType
 from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put_entry, take_out_trees
+
+
+@kernel
+def equality_width(m, e):
+    """How many rows an equality has."""
+    return 3 if m.eq_type[e] == EqType.CONNECT else 6 if m.eq_type[e] == EqType.WELD else 1
 
 
 @kernel
@@ -99,8 +105,8 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
     i, j = last_dof(m, body0), last_dof(m, body1)
     at = d.nJ[0] + n
     while i >= 0 or j >= 0:
-        last = i if i > j else j
-        s = relative_axis(m, d, last, i == last, j == last, point0, point1)
+        last, moves0, moves1, i, j = last_of_chains(m, i, j)
+        s = relative_axis(m, d, last, moves0, moves1, point0, point1)
         at -= 1
         for k in range(3):
             put_entry(d, at + k * n, last, s[k + 3])
@@ -108,16 +114,12 @@ def put_relative(m, d, body0, body1, point0, point1, n, turning, rows):
             turn = mul_mat_vec(turning, (s[0], s[1], s[2]))
             for k in range(3):
                 put_entry(d, at + (k + 3) * n, last, turn[k])
-        if i == last:
-            i = m.dof_parentid[i]
-        if j == last:
-            j = m.dof_parentid[j]
 
 
 @kernel
 def spatial_equality(m, d, e):
     """Three rows of a connect, six of a weld."""
-    rows = 6 if m.eq_type[e] == EqType.WELD else 3
+    rows = equality_width(m, e)
     body0, body1 = bodies(m, e)
     n = chain_union(m, body0, body1)
     if has_room(d, rows, n):
@@ -246,7 +248,7 @@ def equality_rows(m, d):
     """
     for e in range(m.neq):
         if d.eq_active[e] and not equality_sleeps(m, d, e):
-            if m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD:
+            if equality_width(m, e) > 1:
                 spatial_equality(m, d, e)
             else:
                 scalar_equality(m, d, e)

@@ -10,7 +10,7 @@ from ..kernel.ops import zero
 from ..math.spatial import scale6
 from ..math.vec3 import mul_mat_t_vec
 from ..types import EqType
-from .equality import anchors, bodies, orientations, turning_matrix
+from .equality import anchors, bodies, equality_width, orientations, turning_matrix
 
 
 @kernel
@@ -31,12 +31,11 @@ def add_equality_forces(m, d, result):
     row = 0
     while row < d.ne[0]:
         e = d.efc_id[row]
-        if m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD:
+        rows = equality_width(m, e)
+        if rows > 1:
             body0, body1 = bodies(m, e)
             point0, point1 = anchors(m, d, e)
             wrench = equality_wrench(m, d, e, row)
             add_wrench(d, result, body0, point0, wrench)
             add_wrench(d, result, body1, point1, scale6(wrench, -1.0))
-            row += 3 if m.eq_type[e] == EqType.CONNECT else 6
-        else:
-            row += 1
+        row += rows

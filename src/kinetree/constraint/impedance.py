@@ -10,8 +10,9 @@ Writes: efc_KBIP, efc_R, efc_D, contact_mu, and efc_diagA so that it agrees with
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, log, maximum, minimum, needs, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
-from ..types import Constraint, DisableBit, EqType
-from .contact_rows import row_count, touches
+from ..types import Constraint, DisableBit
+from .contact_rows import contact_width, touches
+from .equality import equality_width
 
 MIN_IMPEDANCE, MAX_IMPEDANCE = 0.0001, 0.9999
 DEFAULT_SOLREF = (0.02, 1.0)
@@ -132,7 +133,7 @@ def set_friction(m, d, row, solref, solimp):
 def set_equality(m, d, row):
     """The rows of an equality; connect and weld are judged by the length of their violation. Returns how many there are."""
     e = d.efc_id[row]
-    rows = 3 if m.eq_type[e] == EqType.CONNECT else 6 if m.eq_type[e] == EqType.WELD else 1
+    rows = equality_width(m, e)
     violation = d.efc_pos[row]
     if rows > 1:
         square = zero(violation)
@@ -161,7 +162,7 @@ def set_contact(m, d, c, share, root):
     if kind == Constraint.CONTACT_PYRAMIDAL:
         edge = where(touches(d, c), 2.0 * f * f * share * r, r)
         mass = 1.0 / edge
-        for i in range(row, row + row_count(kind, dim)):
+        for i in range(row, row + contact_width(kind, dim)):
             set_row(d, i, k, b, curve, edge, mass)
     else:
         set_row(d, row, k, b, curve, r, 1.0 / r)

@@ -118,3 +118,10 @@ def add_transposed_rows(d, f, out, first, end):
 def add_J_transpose(m, d, f, out):
     """out += J' f."""
     add_transposed_rows(d, f, out, 0, d.nefc[0])
+
+
+@kernel
+def spread_row(d, r, x):
+    """Put the entries of row r of J where their columns are in x; what lies between stays."""
+    for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
+        x[d.efc_J_colind[at]] = d.efc_J[at]

@@ -5,15 +5,15 @@ the net force independent of adhesion while they are pressed, and connects and w
 Reads: qvel, cvel, cdof, cdof_dot, efc_J, efc_KBIP, efc_R, efc_pos, efc_margin, contacts. Writes: efc_vel, efc_aref.
 """
 
-from ..dynamics.jacobian import axis_rate, last_dof
+from ..dynamics.jacobian import point_bias
 from ..kernel import kernel, stage
 from ..kernel.ops import where, zero
 from ..math.quaternion import mul_quat
-from ..math.spatial import add_scaled6, get6, shift_motion
-from ..math.vec3 import cross, get3, scale, sub
+from ..math.spatial import get6
+from ..math.vec3 import scale, sub
 from ..types import Constraint, EqType
-from .contact_rows import row_count, touches
-from .equality import anchors, bodies, orientations, vector_product
+from .contact_rows import contact_width, touches
+from .equality import anchors, bodies, equality_width, orientations, vector_product
 from .jacobian_product import multiply_J
 
 
@@ -38,25 +38,10 @@ def add_adhesion(m, d, c):
     row, dim, force = d.contact_efc_address[c], d.contact_dim[c], d.contact_adhesion[c]
     rows = 1
     if d.efc_type[row] == Constraint.CONTACT_PYRAMIDAL:
-        rows = row_count(Constraint.CONTACT_PYRAMIDAL, dim)
+        rows = contact_width(Constraint.CONTACT_PYRAMIDAL, dim)
         force = where(touches(d, c), force / rows, force)
     for r in range(row, row + rows):
         d.efc_aref[r] += where(d.efc_D[r] > 0.0, d.efc_R[r] * force, 0.0)
-
-
-@kernel
-def point_bias(m, d, b, point):
-    """Acceleration [angular; linear] of a point of a body if qacc and gravity were zero: dJ/dt qvel. See `axis_rate`."""
-    moving = shift_motion(get6(d.cvel, b), sub(point, get3(d.xpos, b)))
-    spin = cross((moving[0], moving[1], moving[2]), (moving[3], moving[4], moving[5]))
-    o = zero(spin[0])
-    total = o, o, o, spin[0], spin[1], spin[2]
-    i = last_dof(m, b)
-    while i >= 0:
-        rate = shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
-        total = add_scaled6(total, rate, d.qvel[i])
-        i = m.dof_parentid[i]
-    return total
 
 
 @kernel
@@ -86,19 +71,18 @@ def weld_bias(m, d, e, bias):
 def subtract_bias(m, d, row):
     """Take dJ/dt qvel off a connect or weld. Returns the next equality's row."""
     e = d.efc_id[row]
-    if m.eq_type[e] != EqType.CONNECT and m.eq_type[e] != EqType.WELD:
-        return row + 1
-    body0, body1 = bodies(m, e)
-    point0, point1 = anchors(m, d, e)
-    a, b = point_bias(m, d, body0, point0), point_bias(m, d, body1, point1)
-    for k in range(3):
-        d.efc_aref[row + k] -= a[k + 3] - b[k + 3]
-    if m.eq_type[e] == EqType.CONNECT:
-        return row + 3
-    turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
-    for k in range(3):
-        d.efc_aref[row + 3 + k] -= turn[k]
-    return row + 6
+    rows = equality_width(m, e)
+    if rows > 1:
+        body0, body1 = bodies(m, e)
+        point0, point1 = anchors(m, d, e)
+        a, b = point_bias(m, d, body0, point0), point_bias(m, d, body1, point1)
+        for k in range(3):
+            d.efc_aref[row + k] -= a[k + 3] - b[k + 3]
+        if m.eq_type[e] == EqType.WELD:
+            turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
+            for k in range(3):
+                d.efc_aref[row + 3 + k] -= turn[k]
+    return row + rows
 
 
 @stage

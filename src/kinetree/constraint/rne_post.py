@@ -15,12 +15,11 @@ import numpy as np
 
 from ..dynamics.applied import wrench_at_origin
 from ..dynamics.objects import acceleration_at, check_local, object_frame, put6, seen_from, which_object
-from ..dynamics.rne import full_accelerations
+from ..dynamics.rne import inward, outward, set_world_acceleration
 from ..dynamics.tendon_force import add_tendon_forces, set_pushes
 from ..kernel import function, kernel, stage
 from ..kernel.stage import check_arguments
-from ..math.spatial import add6, add_scaled6, get6, set6, shift_force
-from ..math.vec3 import get3, sub
+from ..math.spatial import add_scaled6, get6, set6
 from ..prerequisites import prepare
 from .contact_force import add_contact_forces
 from .equality_force import add_equality_forces
@@ -29,15 +28,6 @@ from .tendon_rows import add_row_pushes
 if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
-
-
-@kernel
-def accumulate_interaction(m, d):
-    """A joint carries what its body and all bodies beyond it need; the world gets the sum, as in MuJoCo."""
-    for b in range(m.nbody - 1, 0, -1):
-        p = m.body_parentid[b]
-        to_parent = sub(get3(d.xpos, p), get3(d.xpos, b))
-        set6(d.cfrc_int, p, add6(get6(d.cfrc_int, p), shift_force(get6(d.cfrc_int, b), to_parent)))
 
 
 @kernel
@@ -59,11 +49,12 @@ def rne_post_constraint(m, d):
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     set6(d.cfrc_ext, 0, nothing)
     set6(d.cfrc_int, 0, nothing)
-    full_accelerations(m, d, d.cacc, d.cfrc_int)
+    set_world_acceleration(m, d.cacc)
+    outward(m, d, d.cacc, d.cfrc_int, 0, m.nbody, True)
     set_external(m, d)
     for b in range(1, m.nbody):
         set6(d.cfrc_int, b, add_scaled6(get6(d.cfrc_int, b), get6(d.cfrc_ext, b), -1.0))
-    accumulate_interaction(m, d)
+    inward(m, d, d.cfrc_int, 0, m.nbody, True)  # joints carry what is beyond them; the world gets the sum, as in MuJoCo
     d.flg_rnepost[0] = True
 
 

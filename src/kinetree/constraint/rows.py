@@ -11,7 +11,7 @@ efc_frictionloss, efc_D (until `impedance` sets it: 1 where the row holds, 0 whe
 """
 
 from ..capacity import MAXEFC, MAXJ, fits
-from ..dynamics.jacobian import last_dof
+from ..dynamics.jacobian import last_dof, last_of_chains
 from ..efc import SPARSE_FROM
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
@@ -132,11 +132,7 @@ def chain_union(m, body0, body1):
     """How many dofs move one of two bodies."""
     i, j, n = last_dof(m, body0), last_dof(m, body1), 0
     while i >= 0 or j >= 0:
-        last = i if i > j else j
-        if i == last:
-            i = m.dof_parentid[i]
-        if j == last:
-            j = m.dof_parentid[j]
+        _, _, _, i, j = last_of_chains(m, i, j)
         n += 1
     return n
 

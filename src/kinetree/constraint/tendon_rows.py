@@ -6,7 +6,7 @@ Reads: efc_type, efc_id, efc_force, efc_J, ten_J, ten_length. Adds to ten_push.
 from ..kernel import kernel
 from ..kernel.ops import where, zero
 from ..types import Constraint, EqType
-from .equality import polynomial, scalar_length
+from .equality import equality_width, polynomial, scalar_length
 
 
 @kernel
@@ -38,7 +38,7 @@ def add_row_pushes(m, d):
         e = d.efc_id[row]
         if m.eq_type[e] == EqType.TENDON:
             add_tendon_equality(m, d, e, row)
-        row += 3 if m.eq_type[e] == EqType.CONNECT else 6 if m.eq_type[e] == EqType.WELD else 1
+        row += equality_width(m, e)
     for row in range(d.ne[0], d.ne[0] + d.nf[0] + d.nl[0]):
         if d.efc_type[row] == Constraint.FRICTION_TENDON:
             d.ten_push[d.efc_id[row]] += d.efc_force[row]

@@ -24,7 +24,7 @@ from ..math.articulated import (
 from ..math.spatial import add6, add_scaled6, dot6, get6, get10, scale6, set6, shift_force, shift_motion
 from ..math.vec3 import get3, sub
 from .armature import joint_armature, tendon_armature
-from .rne import bias_accelerations, set_world_acceleration
+from .rne import outward, set_world_acceleration
 from .velocity import lever
 
 
@@ -104,7 +104,7 @@ def aba(m, d):
     Solves (M + diag(aba_diagonal)) aba_qacc = aba_force - bias, for which MuJoCo factors M.
     """
     set_world_acceleration(m, d.body_acc)
-    bias_accelerations(m, d, 0, m.nbody)
+    outward(m, d, d.body_acc, d.body_frc, 0, m.nbody, False)
     eliminate(m, d)
     respond(m, d)
 

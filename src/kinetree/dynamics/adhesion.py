@@ -6,20 +6,10 @@ Reads: contact_adhesion, contact_exclude, contact_dist, contact_pos, contact_fra
 from ..geometry.contact import FAR
 from ..kernel import kernel
 from ..kernel.ops import where
-from ..math.vec3 import dot, get3, where3
-from .jacobian import axis_at, last_dof
+from ..math.vec3 import get3, where3
+from .jacobian import add_point_force
 
 IN_GAP = 1  # of contact_exclude: beyond it a contact gives no force at all
-
-
-@kernel
-def pull(m, d, body, point, force):
-    """Add the joint forces of a force on a body at a point."""
-    i = last_dof(m, body)
-    while i >= 0:
-        s = axis_at(m, d, i, point)
-        d.qfrc_adhesion[i] += dot(force, (s[3], s[4], s[5]))
-        i = m.dof_parentid[i]
 
 
 @kernel
@@ -31,5 +21,6 @@ def add_adhesion_forces(m, d):
             f = where(here, d.contact_adhesion[c], 0.0)
             point = where3(here, get3(d.contact_pos, c), none)
             x, y, z = where3(here, get3(d.contact_frame, c), none)
-            pull(m, d, m.geom_bodyid[d.contact_geom[c, 0]], point, (f * x, f * y, f * z))
-            pull(m, d, m.geom_bodyid[d.contact_geom[c, 1]], point, (-f * x, -f * y, -f * z))
+            body0, body1 = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
+            add_point_force(m, d, d.qfrc_adhesion, 0, body0, point, (f * x, f * y, f * z))
+            add_point_force(m, d, d.qfrc_adhesion, 0, body1, point, (-f * x, -f * y, -f * z))

@@ -8,7 +8,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, needs, not_, zero
 from ..math.spatial import add6, dot6, get6, set6, shift_force
 from ..math.vec3 import get3, sub
-from .rne import accumulate_forces
+from .rne import inward
 from .sleep_state import BODIES, BODIES_END
 
 
@@ -47,6 +47,6 @@ def add_applied_wrenches(m, d, qfrc):
     if needs(any_wrench(m, d)):
         for b in range(1, m.nbody):
             set6(d.body_frc, b, wrench_at_origin(d, b))
-        accumulate_forces(m, d, d.body_frc)
+        inward(m, d, d.body_frc, 0, m.nbody, False)
         for i in range(m.nv):
             qfrc[i] += dot6(get6(d.cdof, i), get6(d.body_frc, m.dof_bodyid[i]))

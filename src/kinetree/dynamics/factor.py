@@ -95,13 +95,19 @@ def factor_in_place(m, matrix, diagonal_inverse):
 
 
 @kernel
+def pass_up(m, factor, x, i):
+    """Take entry i of x, which is returned, out of those of its ancestors; from the last dof to the first, this is x L^-1."""
+    start, value = m.M_rowadr[i], x[i]
+    for at in range(start, start + m.M_rownnz[i] - 1):
+        x[m.M_colind[at]] -= factor[at] * value
+    return value
+
+
+@kernel
 def solve_part(m, factor, diagonal_inverse, x, first, end):
     """Replace x by the solution of (L'DL) y = x for dofs from `first` up to `end`, which must be whole trees."""
     for i in range(end - 1, first - 1, -1):
-        start = m.M_rowadr[i]
-        value = x[i]
-        for at in range(start, start + m.M_rownnz[i] - 1):
-            x[m.M_colind[at]] -= factor[at] * value
+        pass_up(m, factor, x, i)
     for i in range(first, end):
         start = m.M_rowadr[i]
         value = x[i] * diagonal_inverse[i]

@@ -9,9 +9,10 @@ Writes: qfrc_fluid.
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, minimum, sqrt, where
 from ..math.quaternion import MIN_VALUE
-from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force, shift_motion
+from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, root, scale, sub
 from ..types import GeomType
+from .objects import velocity_at
 from .rne import project_awake
 from .sleep_state import BODIES, BODIES_END
 
@@ -21,7 +22,7 @@ PI = 3.141592653589793
 @kernel
 def local_velocity(m, d, b, point, axes):
     """Velocity of body b against the medium at a point, along given axes: angular, linear."""
-    v = shift_motion(get6(d.cvel, b), sub(point, get3(d.xpos, b)))
+    v = velocity_at(d, b, point)
     wind = m.opt_wind[0], m.opt_wind[1], m.opt_wind[2]
     return mul_mat_t_vec(axes, angular(v)), mul_mat_t_vec(axes, sub(linear(v), wind))
 
@@ -47,8 +48,18 @@ def drag(coefficient, v):
 
 
 @kernel
-def box_wrench(m, b, w, v):
-    """Torque and force on a body's inertia box: Stokes' law for the sphere of the mean edge, and quadratic drag."""
+def times(a, b):
+    """Products of the components of two vectors."""
+    return a[0] * b[0], a[1] * b[1], a[2] * b[2]
+
+
+@kernel
+def box_coefficients(m, b):
+    """What the medium does to a body's inertia box, against turning and against moving.
+
+    By Stokes' law for the sphere of the mean edge, for all axes [N m s, N s/m]; then quadratic drag, for each axis
+    [N m s^2, N s^2/m^2].
+    """
     i0, i1, i2 = get3(m.body_inertia, b)
     x, y, z = box_edge(m, b, i1 + i2 - i0), box_edge(m, b, i0 + i2 - i1), box_edge(m, b, i0 + i1 - i2)
     diameter = (x + y + z) * (1.0 / 3.0)
@@ -56,16 +67,16 @@ def box_wrench(m, b, w, v):
     twist, slow = -PI * viscosity * diameter * diameter * diameter, -3.0 * PI * viscosity * diameter
     x4, y4, z4 = x * x * x * x, y * y * y * y, z * z * z * z
     spin, push = density * (1.0 / 64.0), density * 0.5
-    torque = (
-        twist * w[0] + drag(spin * x * (y4 + z4), w[0]),
-        twist * w[1] + drag(spin * y * (x4 + z4), w[1]),
-        twist * w[2] + drag(spin * z * (x4 + y4), w[2]),
-    )
-    force = (
-        slow * v[0] + drag(push * y * z, v[0]),
-        slow * v[1] + drag(push * x * z, v[1]),
-        slow * v[2] + drag(push * x * y, v[2]),
-    )
+    turning = spin * x * (y4 + z4), spin * y * (x4 + z4), spin * z * (x4 + y4)
+    return twist, slow, turning, (push * y * z, push * x * z, push * x * y)
+
+
+@kernel
+def box_wrench(m, b, w, v):
+    """Torque and force on a body's inertia box."""
+    twist, slow, spin, push = box_coefficients(m, b)
+    torque = twist * w[0] + drag(spin[0], w[0]), twist * w[1] + drag(spin[1], w[1]), twist * w[2] + drag(spin[2], w[2])
+    force = slow * v[0] + drag(push[0], v[0]), slow * v[1] + drag(push[1], v[1]), slow * v[2] + drag(push[2], v[2])
     return torque, force
 
 
@@ -84,19 +95,17 @@ def semiaxes(m, g):
 
 
 @kernel
+def added_mass(m, g):
+    """Mass and inertia of the medium that moves along, for each axis."""
+    mass = scale((m.geom_fluid[g, 6], m.geom_fluid[g, 7], m.geom_fluid[g, 8]), m.opt_density)
+    return mass, scale((m.geom_fluid[g, 9], m.geom_fluid[g, 10], m.geom_fluid[g, 11]), m.opt_density)
+
+
+@kernel
 def added_mass_wrench(m, g, w, v):
     """Torque and force of the medium that moves along, for a steady motion."""
-    density = m.opt_density
-    momentum = (
-        density * m.geom_fluid[g, 6] * v[0],
-        density * m.geom_fluid[g, 7] * v[1],
-        density * m.geom_fluid[g, 8] * v[2],
-    )
-    spin = (
-        density * m.geom_fluid[g, 9] * w[0],
-        density * m.geom_fluid[g, 10] * w[1],
-        density * m.geom_fluid[g, 11] * w[2],
-    )
+    mass, inertia = added_mass(m, g)
+    momentum, spin = times(mass, v), times(inertia, w)
     return add(cross(momentum, v), cross(spin, w)), cross(momentum, w)
 
 
@@ -115,30 +124,65 @@ def swept_moment(radius, other):
 
 
 @kernel
-def angular_drag(m, g, s, w):
-    """Torque against turning: Stokes' law for the sphere of the mean diameter, and quadratic drag."""
+def mean_diameter(s):
+    """Diameter [m] of the sphere that stands for an ellipsoid in Stokes' law."""
+    return (2.0 / 3.0) * (s[0] + s[1] + s[2])
+
+
+@kernel
+def viscous_turning(m, s):
+    """Torque by angular velocity, by Stokes' law."""
+    diameter = mean_diameter(s)
+    return m.opt_viscosity * PI * diameter * diameter * diameter
+
+
+@kernel
+def viscous_moving(m, s):
+    """Force by velocity, by Stokes' law."""
+    return 3.0 * PI * mean_diameter(s) * m.opt_viscosity
+
+
+@kernel
+def magnus_lift(m, g, s):
+    """Force by w x v."""
+    volume = (4.0 / 3.0) * PI * s[0] * s[1] * s[2]
+    return m.geom_fluid[g, 5] * m.opt_density * volume
+
+
+@kernel
+def drag_area(m, g, s, shadow):
+    """Area [m^2] by which quadratic drag goes, of an ellipsoid that casts such a shadow."""
+    _, middle, high = sort3(s)
+    return m.geom_fluid[g, 1] * shadow + m.geom_fluid[g, 2] * (PI * high * middle - shadow)
+
+
+@kernel
+def drag_moments(m, g, s):
+    """Second moments by which quadratic drag against turning goes, for each axis."""
     slender, turning = m.geom_fluid[g, 2], m.geom_fluid[g, 3]
     _, middle, high = sort3(s)
     most = swept_moment(middle, high)
     i0 = swept_moment(s[0], maximum(s[1], s[2]))
     i1 = swept_moment(s[1], maximum(s[2], s[0]))
     i2 = swept_moment(s[2], maximum(s[0], s[1]))
-    moment = (
-        w[0] * (turning * i0 + slender * (most - i0)),
-        w[1] * (turning * i1 + slender * (most - i1)),
-        w[2] * (turning * i2 + slender * (most - i2)),
+    return (
+        turning * i0 + slender * (most - i0),
+        turning * i1 + slender * (most - i1),
+        turning * i2 + slender * (most - i2),
     )
-    diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
-    viscous = m.opt_viscosity * PI * diameter * diameter * diameter
-    return scale(w, -(viscous + m.opt_density * root(dot(moment, moment))))
+
+
+@kernel
+def angular_drag(m, g, s, w):
+    """Torque against turning: Stokes' law for the sphere of the mean diameter, and quadratic drag."""
+    moment = times(drag_moments(m, g, s), w)
+    return scale(w, -(viscous_turning(m, s) + m.opt_density * root(dot(moment, moment))))
 
 
 @kernel
 def lift_and_drag(m, g, s, w, v):
     """Force along and across the motion: viscous and quadratic drag, Magnus lift, Kutta lift."""
     density = m.opt_density
-    blunt, slender, kutta, magnus = m.geom_fluid[g, 1], m.geom_fluid[g, 2], m.geom_fluid[g, 4], m.geom_fluid[g, 5]
-    _, middle, high = sort3(s)
     speed = root(dot(v, v))
     u = scale(v, 1.0 / where(speed == 0.0, 1.0, speed))
     # The shadow that the ellipsoid casts along u is an ellipse; this is its normal, not of unit length.
@@ -147,12 +191,9 @@ def lift_and_drag(m, g, s, w, v):
     square, along = dot(normal, normal), dot(normal, u)
     none = (square == 0.0) | (along == 0.0)
     shadow = PI * root(square / where(none, 1.0, along))
-    circulation = scale(cross(normal, v), kutta * density * shadow * along / where(none, 1.0, square))
-    volume = (4.0 / 3.0) * PI * s[0] * s[1] * s[2]
-    lift = add(scale(cross(w, v), magnus * density * volume), cross(circulation, v))
-    diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
-    area = blunt * shadow + slender * (PI * high * middle - shadow)
-    return add(lift, scale(v, -(3.0 * PI * diameter * m.opt_viscosity + density * speed * area)))
+    circulation = scale(cross(normal, v), m.geom_fluid[g, 4] * density * shadow * along / where(none, 1.0, square))
+    lift = add(scale(cross(w, v), magnus_lift(m, g, s)), cross(circulation, v))
+    return add(lift, scale(v, -(viscous_moving(m, s) + density * speed * drag_area(m, g, s, shadow))))
 
 
 @kernel

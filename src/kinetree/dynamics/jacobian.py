@@ -13,12 +13,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel import function, kernel
+from ..kernel.ops import zero
 from ..layout import checked
 from ..math.quaternion import get4, mul_quat, to_matrix
-from ..math.spatial import cross_motion, get6, get10, mul_inertia, shift_force, shift_motion
-from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, sub
+from ..math.spatial import (
+    add_scaled6,
+    angular,
+    cross_motion,
+    get6,
+    get10,
+    linear,
+    mul_inertia,
+    shift_force,
+    shift_motion,
+)
+from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_vec, sub
 from ..prerequisites import prepare
 from ..types import JointType
+from .objects import velocity_at
 
 if TYPE_CHECKING:
     from ..data import Data
@@ -33,14 +45,35 @@ def last_dof(m, b):
 
 
 @kernel
+def later_dof(m, i, j):
+    """Of dofs i and j, which are not equal, the later one: it cannot move what the other moves. Whether it is j; the next i, j.
+
+    Repeated until i == j, from the last dofs of two bodies on, this gives all dofs that move one against the other, last to
+    first; those that move both give nothing.
+    """
+    is_j = j > i
+    last = j if is_j else i
+    above = m.dof_parentid[last]
+    return last, is_j, i if is_j else above, above if is_j else j
+
+
+@kernel
+def last_of_chains(m, i, j):
+    """The later of dofs i and j, -1 for none, or both if they are equal: whether it is i, whether it is j; the next i, j.
+
+    Repeated while one is left, from the last dofs of two bodies on, this gives all dofs that move one of them, last to first.
+    """
+    last = i if i > j else j
+    above = m.dof_parentid[last]
+    return last, i == last, j == last, above if i == last else i, above if j == last else j
+
+
+@kernel
 def branch_size(m, i, j):
     """How many dofs lie above dofs i and j (inclusive, -1 for none) without being above both."""
     n = 0
     while i != j:
-        if i > j:
-            i = m.dof_parentid[i]
-        else:
-            j = m.dof_parentid[j]
+        _, _, i, j = later_dof(m, i, j)
         n += 1
     return n
 
@@ -84,14 +117,47 @@ def axis_rate(m, d, i):
     return get6(d.cdof_dot, i)
 
 
+@kernel
+def axis_rate_at(m, d, i, point):
+    """Rate of motion axis i seen at a point of a body that it moves."""
+    return shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
+
+
+@kernel
+def point_bias(m, d, b, point):
+    """Acceleration [angular; linear] of a point of a body if qacc and gravity were zero: dJ/dt qvel.
+
+    `axis_rate` is MuJoCo's: where slides follow a ball joint on one body, it turns the ball's axes about a point that
+    slides along, and so is the acceleration wrong there.
+    """
+    moving = velocity_at(d, b, point)
+    spin = cross(angular(moving), linear(moving))
+    o = zero(spin[0])
+    total = o, o, o, spin[0], spin[1], spin[2]
+    i = last_dof(m, b)
+    while i >= 0:
+        total = add_scaled6(total, axis_rate_at(m, d, i, point), d.qvel[i])
+        i = m.dof_parentid[i]
+    return total
+
+
+@kernel
+def add_point_force(m, d, out, at, b, point, force):
+    """Add to entries of `out`, dof i at place at + i, the joint forces of a force on a body at a point."""
+    i = last_dof(m, b)
+    while i >= 0:
+        out[at + i] += dot(force, linear(axis_at(m, d, i, point)))
+        i = m.dof_parentid[i]
+
+
 @function(point="3", body=int, jacp="3 nv", jacr="3 nv")
 def _jac_dot(m, d, a):
     point = point3(a.point)
-    moving = shift_motion(get6(d.cvel, a.body), sub(point, get3(d.xpos, a.body)))
+    moving = velocity_at(d, a.body, point)
     i = last_dof(m, a.body)
     while i >= 0:
         axis = get6(d.cdof, i)
-        rate = shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
+        rate = axis_rate_at(m, d, i, point)
         drift = cross((axis[0], axis[1], axis[2]), (moving[3], moving[4], moving[5]))
         put_column(
             a.jacp, a.jacr, i, (rate[0], rate[1], rate[2], rate[3] + drift[0], rate[4] + drift[1], rate[5] + drift[2])

@@ -41,19 +41,33 @@ def newton_euler(m, d, b, acceleration):
 
 
 @kernel
-def accumulate_part(m, d, field, first, end):
-    """Add the force of each of some bodies to its parent's, moved to the parent's origin; the world collects nothing."""
-    for b in range(end - 1, maximum(first, 1) - 1, -1):
-        p = m.body_parentid[b]
-        if p > 0:
-            to_parent = sub(get3(d.xpos, p), get3(d.xpos, b))
-            set6(field, p, add6(get6(field, p), shift_force(get6(field, b), to_parent)))
+def outward(m, d, acc, frc, first, end, with_qacc):
+    """From the roots on, acceleration and force of each of some bodies, into the fields given.
+
+    with_qacc: whether qacc counts; else it is taken as zero.
+    """
+    for b in range(maximum(first, 1), end):
+        acceleration = shift_motion(get6(acc, m.body_parentid[b]), lever(m, d, b))
+        start = m.body_dofadr[b]
+        for v in range(start, start + m.body_dofnum[b]):
+            acceleration = add_scaled6(acceleration, get6(d.cdof_dot, v), d.qvel[v])
+            if with_qacc:
+                acceleration = add_scaled6(acceleration, get6(d.cdof, v), d.qacc[v])
+        set6(acc, b, acceleration)
+        set6(frc, b, newton_euler(m, d, b, acceleration))
 
 
 @kernel
-def accumulate_forces(m, d, field):
-    """The same for all bodies."""
-    accumulate_part(m, d, field, 0, m.nbody)
+def inward(m, d, frc, first, end, into_world):
+    """From the leaves on, add the force of each of some bodies to its parent's, at the parent's origin.
+
+    into_world: whether the world collects forces too.
+    """
+    for b in range(end - 1, maximum(first, 1) - 1, -1):
+        p = m.body_parentid[b]
+        if p > 0 or into_world:
+            to_parent = sub(get3(d.xpos, p), get3(d.xpos, b))
+            set6(frc, p, add6(get6(frc, p), shift_force(get6(frc, b), to_parent)))
 
 
 @kernel
@@ -67,40 +81,8 @@ def project_part(m, d, result, first, end):
 def project_awake(m, d, result):
     """Joint forces of body_frc, but for trees that sleep; body_frc is then that of subtrees."""
     for run in range(d.nawake_run[0] - 1, -1, -1):
-        accumulate_part(m, d, d.body_frc, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END])
+        inward(m, d, d.body_frc, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END], False)
         project_part(m, d, result, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
-
-
-@kernel
-def project_forces(m, d, result):
-    """Joint forces of all dofs."""
-    project_part(m, d, result, 0, m.nv)
-
-
-@kernel
-def bias_accelerations(m, d, first, end):
-    """Accelerations and forces of some bodies when qacc is zero."""
-    for b in range(maximum(first, 1), end):
-        acceleration = shift_motion(get6(d.body_acc, m.body_parentid[b]), lever(m, d, b))
-        first = m.body_dofadr[b]
-        for v in range(first, first + m.body_dofnum[b]):
-            acceleration = add_scaled6(acceleration, get6(d.cdof_dot, v), d.qvel[v])
-        set6(d.body_acc, b, acceleration)
-        set6(d.body_frc, b, newton_euler(m, d, b, acceleration))
-
-
-@kernel
-def full_accelerations(m, d, acc, frc):
-    """Accelerations and forces of bodies with qacc, into the fields given."""
-    set_world_acceleration(m, acc)
-    for b in range(1, m.nbody):
-        acceleration = shift_motion(get6(acc, m.body_parentid[b]), lever(m, d, b))
-        first = m.body_dofadr[b]
-        for v in range(first, first + m.body_dofnum[b]):
-            acceleration = add_scaled6(acceleration, get6(d.cdof_dot, v), d.qvel[v])
-            acceleration = add_scaled6(acceleration, get6(d.cdof, v), d.qacc[v])
-        set6(acc, b, acceleration)
-        set6(frc, b, newton_euler(m, d, b, acceleration))
 
 
 @kernel
@@ -108,16 +90,17 @@ def bias_forces(m, d, result):
     """Joint forces when qacc is zero; those of trees that sleep stay as they are."""
     set_world_acceleration(m, d.body_acc)
     for run in range(d.nawake_run[0]):
-        bias_accelerations(m, d, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END])
+        outward(m, d, d.body_acc, d.body_frc, d.awake_run[run, BODIES], d.awake_run[run, BODIES_END], False)
     project_awake(m, d, result)
 
 
 @kernel
 def inverse_forces(m, d, result):
     """Joint forces for the accelerations qacc."""
-    full_accelerations(m, d, d.body_acc, d.body_frc)
-    accumulate_forces(m, d, d.body_frc)
-    project_forces(m, d, result)
+    set_world_acceleration(m, d.body_acc)
+    outward(m, d, d.body_acc, d.body_frc, 0, m.nbody, True)
+    inward(m, d, d.body_frc, 0, m.nbody, False)
+    project_part(m, d, result, 0, m.nv)
 
 
 @stage

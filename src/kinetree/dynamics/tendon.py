@@ -12,11 +12,12 @@ two bodies do not move the dofs that carry both, so these entries stay exactly z
 from ..kernel import kernel, stage
 from ..kernel.ops import happens, needs, where, zero
 from ..math.quaternion import MIN_VALUE
-from ..math.spatial import angular, get6, join, linear, set6, shift_motion
-from ..math.vec3 import add_scaled, cross, dot, get3, scale, sub
+from ..math.spatial import get6, join, linear, set6
+from ..math.vec3 import dot, get3, scale, sub
 from ..types import TendonType, WrapType
 from .armature import may_have_armature, tendon_armature
-from .jacobian import axis_at, axis_rate, last_dof
+from .jacobian import axis_at, last_dof, later_dof, point_bias
+from .objects import velocity_at
 from .sleep_state import tendon_sleeps
 from .wrap import segment, wrap
 
@@ -42,17 +43,13 @@ def add_part(m, d, t, body0, body1, point0, point1, direction):
     i, j = last_dof(m, body0), last_dof(m, body1)
     start = m.ten_J_rowadr[t]
     at = start + m.ten_J_rownnz[t]
-    while i != j and at > start:  # the later dof cannot move the other body; the row has them all
-        forward = j > i
-        last, point, sign = (j, point1, 1.0) if forward else (i, point0, -1.0)
+    while i != j and at > start:  # the row has them all
+        last, of_body1, i, j = later_dof(m, i, j)
+        point, sign = (point1, 1.0) if of_body1 else (point0, -1.0)
         at -= 1
         while at > start and m.ten_J_colind[at] != last:
             at -= 1
         d.ten_J[at] += sign * dot(direction, linear(axis_at(m, d, last, point)))
-        if forward:
-            j = m.dof_parentid[j]
-        else:
-            i = m.dof_parentid[i]
 
 
 @kernel
@@ -182,20 +179,8 @@ def tendon_velocity(m, d):
 
 @kernel
 def point_motion(m, d, b, point):
-    """Velocity of a point of a body, and its acceleration if qacc and gravity were zero.
-
-    `axis_rate` is MuJoCo's: where slides follow a ball joint on one body, it turns the ball's axes about a point that
-    slides along, and so is the acceleration wrong there.
-    """
-    moving = shift_motion(get6(d.cvel, b), sub(point, get3(d.xpos, b)))
-    velocity = linear(moving)
-    acceleration = cross(angular(moving), velocity)
-    i = last_dof(m, b)
-    while i >= 0:
-        rate = shift_motion(axis_rate(m, d, i), sub(point, get3(d.xpos, m.dof_bodyid[i])))
-        acceleration = add_scaled(acceleration, linear(rate), d.qvel[i])
-        i = m.dof_parentid[i]
-    return velocity, acceleration
+    """Velocity of a point of a body, and its acceleration if qacc and gravity were zero."""
+    return linear(velocity_at(d, b, point)), linear(point_bias(m, d, b, point))
 
 
 @kernel

@@ -17,7 +17,7 @@ from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_ve
 from ..types import DisableBit, JointType, TrnType
 from .adhesion import IN_GAP
 from .configuration import conjugate, quat_log
-from .jacobian import axis_at, branch_size, last_dof
+from .jacobian import add_point_force, axis_at, branch_size, last_dof, later_dof
 from .sleep_state import actuator_sleeps
 
 
@@ -43,12 +43,11 @@ def wrench_row(m, d, row, at, body1, point1, wrench1, body2, point2, wrench2):
     end = start_row(d, row, at, branch_size(m, i, j))
     k = end - 1
     while i != j:
-        if i > j:
-            put_moment(d, k, i, dot6(axis_at(m, d, i, point1), wrench1))
-            i = m.dof_parentid[i]
+        last, of_body2, i, j = later_dof(m, i, j)
+        if of_body2:
+            put_moment(d, k, last, dot6(axis_at(m, d, last, point2), wrench2))
         else:
-            put_moment(d, k, j, dot6(axis_at(m, d, j, point2), wrench2))
-            j = m.dof_parentid[j]
+            put_moment(d, k, last, dot6(axis_at(m, d, last, point1), wrench1))
         k -= 1
     return end
 
@@ -190,16 +189,6 @@ def on_body(m, d, c, body):
 
 
 @kernel
-def add_normal(m, d, at, body, point, normal):
-    """Add the Jacobian of a body's point along a vector to the row of all dofs that begins at `at`."""
-    i = last_dof(m, body)
-    while i >= 0:
-        s = axis_at(m, d, i, point)
-        d.actuator_moment[at + i] += dot(normal, (s[3], s[4], s[5]))
-        i = m.dof_parentid[i]
-
-
-@kernel
 def adhesion_row(m, d, k, row, at):
     """On a body: minus the mean normal Jacobian of its contacts, of all dofs; empty if it has no contact."""
     body = m.actuator_trnid[k, 0]
@@ -214,8 +203,9 @@ def adhesion_row(m, d, k, row, at):
             here = d.contact_dist[c] < FAR  # on lanes, some worlds may lack it
             number = where(here, number + 1.0, number)
             point, normal = where3(here, get3(d.contact_pos, c), none), where3(here, get3(d.contact_frame, c), none)
-            add_normal(m, d, at, m.geom_bodyid[d.contact_geom[c, 0]], point, scale(normal, -1.0))
-            add_normal(m, d, at, m.geom_bodyid[d.contact_geom[c, 1]], point, normal)
+            body0, body1 = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
+            add_point_force(m, d, d.actuator_moment, at, body0, point, scale(normal, -1.0))
+            add_point_force(m, d, d.actuator_moment, at, body1, point, normal)
     share = -1.0 / where(number > 0.0, number, 1.0)
     for i in range(n):
         d.actuator_moment[at + i] *= share

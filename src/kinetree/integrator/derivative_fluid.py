@@ -7,7 +7,20 @@ Divisors are guarded as in MuJoCo, where a body is almost at rest.
 Reads: cvel, xpos, xipos, ximat, geom_xpos, geom_xmat, cdof; opt_density, opt_viscosity, opt_wind. Scratch: fluid_slope.
 """
 
-from ..dynamics.fluid import any_ellipsoid, box_edge, local_velocity, semiaxes, sort3, swept_moment
+from ..dynamics.fluid import (
+    PI,
+    added_mass,
+    any_ellipsoid,
+    box_coefficients,
+    drag_area,
+    drag_moments,
+    local_velocity,
+    magnus_lift,
+    semiaxes,
+    times,
+    viscous_moving,
+    viscous_turning,
+)
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, where, zero
@@ -36,14 +49,6 @@ from ..math.vec3 import (
 from ..types import Integrator
 from .derivative_rne import is_lone_body
 
-PI = 3.141592653589793
-
-
-@kernel
-def times(a, b):
-    """Products of the components of two vectors."""
-    return a[0] * b[0], a[1] * b[1], a[2] * b[2]
-
 
 @kernel
 def none9(x):
@@ -55,22 +60,16 @@ def none9(x):
 @kernel
 def box_slope(m, b, w, v):
     """Slope of the wrench on a body's inertia box: of a - c |x| x it is a - 2 c |x|, axis by axis."""
-    i0, i1, i2 = get3(m.body_inertia, b)
-    x, y, z = box_edge(m, b, i1 + i2 - i0), box_edge(m, b, i0 + i2 - i1), box_edge(m, b, i0 + i1 - i2)
-    diameter = (x + y + z) * (1.0 / 3.0)
-    viscosity, density = maximum(m.opt_viscosity, 0.0), maximum(m.opt_density, 0.0)
-    twist, slow = -PI * viscosity * diameter * diameter * diameter, -3.0 * PI * viscosity * diameter
-    x4, y4, z4 = x * x * x * x, y * y * y * y, z * z * z * z
-    spin = density * (1.0 / 32.0)
+    twist, slow, spin, push = box_coefficients(m, b)
     torque = (
-        twist - spin * x * (y4 + z4) * absolute(w[0]),
-        twist - spin * y * (x4 + z4) * absolute(w[1]),
-        twist - spin * z * (x4 + y4) * absolute(w[2]),
+        twist - 2.0 * spin[0] * absolute(w[0]),
+        twist - 2.0 * spin[1] * absolute(w[1]),
+        twist - 2.0 * spin[2] * absolute(w[2]),
     )
     force = (
-        slow - density * y * z * absolute(v[0]),
-        slow - density * x * z * absolute(v[1]),
-        slow - density * x * y * absolute(v[2]),
+        slow - 2.0 * push[0] * absolute(v[0]),
+        slow - 2.0 * push[1] * absolute(v[1]),
+        slow - 2.0 * push[2] * absolute(v[2]),
     )
     o = none9(w[0])
     return add_diagonal(o, torque), o, o, add_diagonal(o, force)
@@ -79,8 +78,7 @@ def box_slope(m, b, w, v):
 @kernel
 def added_mass_slope(m, g, w, v):
     """Slope of the wrench of the medium that moves along: with p = M v and q = I w, torque p x v + q x w, force p x w."""
-    mass = scale((m.geom_fluid[g, 6], m.geom_fluid[g, 7], m.geom_fluid[g, 8]), m.opt_density)
-    inertia = scale((m.geom_fluid[g, 9], m.geom_fluid[g, 10], m.geom_fluid[g, 11]), m.opt_density)
+    mass, inertia = added_mass(m, g)
     by_momentum, by_spin = cross_matrix(times(mass, v)), cross_matrix(times(inertia, w))
     return (
         add9(by_spin, scale_columns(cross_matrix(w), scale(inertia, -1.0))),
@@ -102,21 +100,10 @@ def scale_columns(a, s):
 @kernel
 def angular_drag_slope(m, g, s, w):
     """Slope of the torque -(viscous + density |c w|) w against turning, with c a factor for each axis."""
-    slender, turning = m.geom_fluid[g, 2], m.geom_fluid[g, 3]
-    _, middle, high = sort3(s)
-    most = swept_moment(middle, high)
-    i0 = swept_moment(s[0], maximum(s[1], s[2]))
-    i1 = swept_moment(s[1], maximum(s[2], s[0]))
-    i2 = swept_moment(s[2], maximum(s[0], s[1]))
-    c = (
-        turning * i0 + slender * (most - i0),
-        turning * i1 + slender * (most - i1),
-        turning * i2 + slender * (most - i2),
-    )
+    c = drag_moments(m, g, s)
     moment = times(c, w)
     growth = scale(times(c, moment), -m.opt_density / maximum(MIN_VALUE, root(dot(moment, moment))))
-    diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
-    along = dot(w, growth) - m.opt_viscosity * PI * diameter * diameter * diameter
+    along = dot(w, growth) - viscous_turning(m, s)
     return add_diagonal(outer(w, growth), (along, along, along))
 
 
@@ -148,15 +135,12 @@ def drag_slope(m, g, s, shape):
     """Slope of the force -(viscous + density |v| area) v, where the area follows the shadow that v casts."""
     speed, e, size, weights, normal = shape
     blunt, slender = m.geom_fluid[g, 1], m.geom_fluid[g, 2]
-    _, middle, high = sort3(s)
     square = dot(normal, normal)
-    shadow = size * root(square)
-    area = blunt * shadow + slender * (PI * high * middle - shadow)
+    area = drag_area(m, g, s, size * root(square))
     growth = sub(times(weights, normal), scale(normal, square))  # of the shadow by e, but for a factor
     growth = scale(growth, (blunt - slender) * size * inverse(root(square)))
     pull = -m.opt_density * speed
-    diameter = (2.0 / 3.0) * (s[0] + s[1] + s[2])
-    straight = pull * area - 3.0 * PI * diameter * m.opt_viscosity
+    straight = pull * area - viscous_moving(m, s)
     return add_diagonal(scale9(outer(e, add_scaled(growth, e, area)), pull), (straight, straight, straight))
 
 
@@ -177,7 +161,7 @@ def ellipsoid_slope(m, g, w, v):
     """Slope of the wrench on the ellipsoid that stands for geom g, in its own axes."""
     s = semiaxes(m, g)
     shape = shadow_shape(s, v)
-    magnus = m.geom_fluid[g, 5] * m.opt_density * (4.0 / 3.0) * PI * s[0] * s[1] * s[2]
+    magnus = magnus_lift(m, g, s)
     torque_w, torque_v, force_w, force_v = added_mass_slope(m, g, w, v)
     torque_w = add9(torque_w, angular_drag_slope(m, g, s, w))
     force_w = add9(force_w, scale9(cross_matrix(v), -magnus))

@@ -2,15 +2,16 @@
 
 MuJoCo: mj_constraintUpdate. With x = J qacc - aref of a row: an equality costs D x^2 / 2; a friction loss f the same up to
 |x| = R f and f |x| beyond; a limit, a frictionless contact or an edge of a pyramid only where x < 0; an elliptic contact by
-the place of its whole vector relative to the cone. Reads: efc_jar, efc_D, efc_R, efc_frictionloss, contact_mu,
-contact_friction. Writes: efc_force, efc_weight, contact_H (elliptic, in its middle zone).
+the place of its whole vector relative to the cone (`cone.py`). Reads: efc_jar, efc_D, efc_R, efc_frictionloss and what
+`cone.py` reads. Writes: efc_force, efc_weight, contact_H.
 Reference: Todorov 2014, "Convex and analytically-invertible dynamics with contacts and constraints".
 """
 
 from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel
-from ..kernel.ops import maximum, minimum, not_, sqrt, where, zero
+from ..kernel.ops import maximum, minimum, where, zero
 from ..types import Constraint
+from .cone import set_cone_hessian, update_elliptic
 
 
 @kernel
@@ -42,70 +43,6 @@ def update_one_sided(d, i):
 
 
 @kernel
-def scale_of(d, k, j):
-    """By what coordinate j of an elliptic contact is scaled to make its cone circular."""
-    return d.contact_mu[k] if j == 0 else d.contact_friction[k, j - 1]
-
-
-@kernel
-def tangent_square(d, k, i, n):
-    """Square of the scaled tangential part."""
-    total = zero(d.efc_jar[i])
-    for j in range(1, n):
-        u = d.efc_jar[i + j] * d.contact_friction[k, j - 1]
-        total += u * u
-    return total
-
-
-@kernel
-def middle_mass(mass, mu):
-    """Curvature of the middle zone along N - mu T; neutral where the row is."""
-    weight = mu * mu * (1.0 + mu * mu)
-    return mass / where(weight > 0.0, weight, 1.0)
-
-
-@kernel
-def set_cone_hessian(d, k, i, n, in_middle, normal, tangent, curvature):
-    """Second derivative of the middle zone's cost, an n x n block; zero in worlds that are not in it."""
-    mu, t = d.contact_mu[k], where(in_middle, tangent, 1.0)
-    c = where(in_middle, curvature, 0.0)
-    for row in range(n):
-        for col in range(row, n):
-            u, v = d.efc_jar[i + row] * scale_of(d, k, row), d.efc_jar[i + col] * scale_of(d, k, col)
-            if row == 0:
-                h = zero(u) + 1.0 if col == 0 else -mu / t * v
-            else:
-                h = mu * normal / (t * t * t) * u * v
-                if row == col:
-                    h += mu * mu - mu * normal / t
-            h *= c * scale_of(d, k, row) * scale_of(d, k, col)
-            d.contact_H[k, n * row + col] = h
-            d.contact_H[k, n * col + row] = h
-
-
-@kernel
-def update_elliptic(d, k, i, n):
-    """Forces, curvatures and cost of an elliptic contact k with n rows from i on."""
-    mu = d.contact_mu[k]
-    normal, tangent = d.efc_jar[i] * mu, sqrt(tangent_square(d, k, i, n))
-    free = (normal >= mu * tangent) | ((tangent <= 0.0) & (normal >= 0.0))
-    stuck = (mu * normal + tangent <= 0.0) | ((tangent <= 0.0) & (normal < 0.0))
-    stuck = stuck & (normal < mu * tangent)
-    curvature = middle_mass(d.efc_D[i], mu)
-    gap = normal - mu * tangent
-    along = -curvature * gap * mu
-    cost = where(free, 0.0, where(stuck, 0.0, 0.5 * curvature * gap * gap))
-    safe = where(tangent > 0.0, tangent, 1.0)
-    for j in range(n):
-        x, mass = d.efc_jar[i + j], d.efc_D[i + j]
-        slide = along if j == 0 else -along / safe * x * d.contact_friction[k, j - 1] * d.contact_friction[k, j - 1]
-        d.efc_force[i + j] = where(free, 0.0, where(stuck, -mass * x, slide))
-        d.efc_weight[i + j] = where(stuck, mass, 0.0)
-        cost += where(stuck, 0.5 * mass * x * x, 0.0)
-    return cost, free, stuck, normal, tangent, curvature
-
-
-@kernel
 def update_run(d, first, end, with_hessian):
     """Forces and curvatures of rows from `first` up to `end` at efc_jar; the sum of their costs."""
     cost = zero(d.time[0])
@@ -122,10 +59,10 @@ def update_run(d, first, end, with_hessian):
         if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             k = d.efc_id[i]
             n = d.contact_dim[k]
-            part, free, stuck, normal, tangent, curvature = update_elliptic(d, k, i, n)
+            part, in_middle, normal, tangent, curvature = update_elliptic(d, k, i, n)
             cost += part
             if with_hessian:
-                set_cone_hessian(d, k, i, n, not_(free | stuck), normal, tangent, curvature)
+                set_cone_hessian(d, k, i, n, in_middle, normal, tangent, curvature)
             i += n
         else:
             cost += update_one_sided(d, i)

@@ -7,11 +7,12 @@ Reads: efc_J, qLD, qLDiagInv, efc_b, efc_R. Writes: nY, efc_Y and its pattern, s
 
 from ..capacity import MAXA, fits
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
-from ..constraint.jacobian_product import add_J_transpose
-from ..dynamics.factor import solve_in_place
+from ..constraint.jacobian_product import add_J_transpose, spread_row
+from ..dynamics.factor import pass_up, solve_in_place
 from ..kernel import kernel
-from ..kernel.ops import happens, needs, not_, sqrt, where, zero
+from ..kernel.ops import happens, needs, sqrt, where, zero
 from ..types import Constraint, ConstraintState
+from .cone import zones
 
 
 @kernel
@@ -48,14 +49,10 @@ def whiten(m, d, r):
     start, n = d.efc_Y_rowadr[r], d.efc_Y_rownnz[r]
     for at in range(start, start + n):
         d.efc_row[d.efc_Y_colind[at]] = 0.0
-    for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
-        d.efc_row[d.efc_J_colind[at]] = d.efc_J[at]
+    spread_row(d, r, d.efc_row)
     for at in range(start + n - 1, start - 1, -1):
         i = d.efc_Y_colind[at]
-        value = d.efc_row[i]
-        for k in range(m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i] - 1):
-            d.efc_row[m.M_colind[k]] -= d.qLD[k] * value
-        d.efc_Y[at] = value * d.sol_root[i]
+        d.efc_Y[at] = pass_up(m, d.qLD, d.efc_row, i) * d.sol_root[i]
 
 
 @kernel
@@ -153,11 +150,10 @@ def cone_state(d, k, i, n):
     for j in range(1, n):
         f = d.efc_force[i + j] / d.contact_friction[k, j - 1]
         square += f * f
-    tangent = sqrt(square)
-    outside = not_(mu * normal >= tangent)
-    if happens(outside & not_(normal + mu * tangent <= 0.0)):
+    stuck, between = zones(normal, sqrt(square), mu, 1.0)
+    if happens(between):
         return ConstraintState.CONE
-    return ConstraintState.QUADRATIC if happens(outside) else ConstraintState.SATISFIED
+    return ConstraintState.QUADRATIC if happens(stuck) else ConstraintState.SATISFIED
 
 
 @kernel

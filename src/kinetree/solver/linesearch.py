@@ -11,7 +11,8 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.quaternion import MIN_VALUE
 from ..types import Constraint
-from .cost import friction_bound, middle_mass
+from .cone import middle_mass, zones
+from .cost import friction_bound
 
 LENGTH, COST, SLOPE, BEND = 0, 1, 2, 3  # of a point on the line
 
@@ -41,11 +42,9 @@ def along_friction(d, i, a):
 @kernel
 def cone_cost(normal, tangent, mu, curvature, stuck_cost):
     """Cost of an elliptic contact, and masks of the zones: bottom, middle."""
-    free = (normal >= mu * tangent) | ((tangent <= 0.0) & (normal >= 0.0))
-    stuck = not_(free) & ((mu * normal + tangent <= 0.0) | (tangent <= 0.0))
+    stuck, between = zones(normal, tangent, 1.0, mu)
     gap = normal - mu * tangent
-    cost = where(free, 0.0, where(stuck, stuck_cost, 0.5 * curvature * gap * gap))
-    return cost, stuck, not_(free | stuck)
+    return where(stuck, stuck_cost, where(between, 0.5 * curvature * gap * gap, 0.0)), stuck, between
 
 
 @kernel
