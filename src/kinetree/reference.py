@@ -21,7 +21,7 @@ from . import data_fields, model_fields, pipeline
 from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .fields import CONSTANT_DIMS, Field
 from .kernel import STAGES
-from .kernel.variant import stages_in
+from .kernel.variant import order_of
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, attributes
 from .types import MUJOCO_ENUMS
@@ -207,7 +207,7 @@ def _module_facts(module: ModuleType) -> list[str]:
 def stages() -> tuple[list[Any], list[Any]]:
     """Public and inner stages of kinetree itself, in the order in which the pipeline calls them; programs add their own."""
     passes = (pipeline.forward, pipeline.integrate, pipeline.inverse, pipeline.compare_fwd_inv)
-    order = list(dict.fromkeys(s for each in passes for s in stages_in(each)))
+    order = list(dict.fromkeys(s for each in passes for s in order_of(each)))
     own = [s for s in STAGES if s.__module__.split(".")[0] == "kinetree"]
     own.sort(key=lambda s: order.index(s) if s in order else len(order))
     public = sys.modules["kinetree"].__all__

@@ -41,22 +41,20 @@ def variant(name, function, places):
     return out
 
 
-def stages_in(function):
-    """The stages that the text of a kernel or stage calls, in its order; those of its own file behind their parts."""
-    out, done, file = [], set(), plain(function).__module__
+def order_of(function):
+    """The kernels and stages that the text of one calls, in its order; those of its own file behind their parts."""
+    out, file = {}, plain(function).__module__  # a dict, for its order
 
     def walk(each):
         text = plain(each)
-        if each not in done:
-            done.add(each)
-            if text.__module__ == file:
-                for called in kernels_in(text).values():
+        if text.__module__ == file:
+            for called in kernels_in(text).values():
+                if called not in out:
                     walk(called)
-            if each is not text:  # a stage is not its own kernel
-                out.append(each)
+        out[each] = None
 
     walk(function)
-    return out
+    return list(out)
 
 
 def kernels_in(text):
