@@ -58,16 +58,30 @@ SCENES = {
 }  # fmt: skip
 
 
-def run(model, steps, spoil=None):
+def stable_pd(solver):
+    """A step under a controller that holds every other dof."""
+
+    def stepper(model):
+        held = np.arange(model.nv) % 2
+        controller = kt.StablePD(model, 50.0 * held, 2.0 * held, solver=solver, torque_limit=5.0)
+        return lambda _, data: controller.step(data)
+
+    return stepper
+
+
+STEPPERS = {"step": lambda model: kt.step, "maba": stable_pd("maba"), "sparse": stable_pd("sparse")}
+
+
+def run(model, steps, spoil=None, stepper=STEPPERS["step"]):
     """A run of several steps; `spoil` makes the state bad on the way. Warnings, and the data at the end."""
-    data = kt.Data(model)
+    data, step = kt.Data(model), stepper(model)
     data.qvel[:] = np.random.default_rng(0).normal(0.0, 0.1, model.nv)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for k in range(steps):
             if spoil is not None and k in (3, 5):
                 spoil(data)
-            kt.step(model, data)
+            step(model, data)
     texts = [str(w.message) for w in told if w.category is kt.SimulationWarning]
     return [re.sub(" at time [^ :]*", "", text) for text in texts], data  # compiled steps tell at the end of the call
 
@@ -81,11 +95,12 @@ def spoil_force(data):
 
 
 @pytest.mark.parametrize("spoil", [None, spoil_velocity, spoil_force], ids=["sound", "velocity", "force"])
+@pytest.mark.parametrize("stepper", STEPPERS)
 @pytest.mark.parametrize("name", SCENES)
-def test_a_callback_that_does_nothing_changes_nothing(name, spoil):
+def test_a_callback_that_does_nothing_changes_nothing(name, stepper, spoil):
     plain, called = SCENES[name](), SCENES[name]()
-    called.callbacks.control = lambda model, data: None
-    (told, one), (told_too, other) = run(plain, 12, spoil), run(called, 12, spoil)
+    called.callbacks.control = called.callbacks.passive = lambda model, data: None
+    (told, one), (told_too, other) = (run(model, 12, spoil, STEPPERS[stepper]) for model in (plain, called))
     assert told == told_too
     for field, declared in DATA_FIELDS.items():
         if declared.shown and field not in OWN_BOOKS and declared.stage != "driver":

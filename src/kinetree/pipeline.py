@@ -1,4 +1,8 @@
-"""The pipeline: the order in which stages run. The table of contents of the physics."""
+"""The pipeline: the order in which stages run. The table of contents of the physics.
+
+There is no other order: with a controller it is this text with other kernels in a few places (`control/forward.py`), to which
+the controller's arrays are passed on. They are `controller`, which is empty here.
+"""
 
 from .callbacks import ACTUATOR, PASSIVE, SENSOR
 from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
@@ -71,22 +75,35 @@ def find_contacts(m, d):
         wake_by_equalities(m, d)
 
 
+@kernel
+def make_inertia(m, d):
+    """M and its factor. Part of mj_fwdPosition, where it stands before contacts: a controller may need M for these alone."""
+    make_m(m, d)
+    factor_m(m, d)
+
+
 @stage
-def fwd_position(m, d):
+def fwd_position(m, d, *controller):
     """All that depends on positions alone. MuJoCo's mj_fwdPosition."""
     d.flg_energypos[0] = False
     fwd_kinematics(m, d)
-    make_m(m, d)
-    factor_m(m, d)
     find_contacts(m, d)
     make_constraint(m, d)
+    make_inertia(m, d, *controller)
     if m.opt_enableflags & EnableBit.DIAGEXACT:
         exact_diagonal(m, d)
     transmission(m, d)
 
 
+@kernel
+def make_bias(m, d):
+    """Coriolis, centrifugal and gravity forces: qfrc_bias. Part of mj_fwdVelocity."""
+    rne_bias(m, d)
+    tendon_bias(m, d)
+
+
 @stage
-def fwd_velocity(m, d):
+def fwd_velocity(m, d, *controller):
     """All that depends on positions and velocities. MuJoCo's mj_fwdVelocity."""
     d.flg_subtreevel[0] = False
     d.flg_energyvel[0] = False
@@ -96,8 +113,7 @@ def fwd_velocity(m, d):
     passive(m, d)
     hook(m, d, PASSIVE, USER_PASSIVE)
     reference_constraint(m, d)
-    rne_bias(m, d)
-    tendon_bias(m, d)
+    make_bias(m, d, *controller)
 
 
 @stage
@@ -128,12 +144,12 @@ def energy_after_velocity(m, d):
 
 
 @kernel
-def position_part(m, d, senses):
+def position_part(m, d, senses, *controller):
     """Positions, their sensors and energy. The first part of MuJoCo's mj_forwardSkip."""
     begin_part(m, d)
-    fwd_position(m, d)
+    fwd_position(m, d, *controller)
     while makes_room(m, d):
-        fwd_position(m, d)
+        fwd_position(m, d, *controller)
     if m.nsensor > 0 and senses:
         sensor_pos(m, d)
         hook(m, d, SENSOR, USER_SENSORS + Stage.POS)
@@ -143,9 +159,9 @@ def position_part(m, d, senses):
 
 
 @kernel
-def velocity_part(m, d, senses):
+def velocity_part(m, d, senses, *controller):
     """Velocities, their sensors and energy. The second part of MuJoCo's mj_forwardSkip."""
-    fwd_velocity(m, d)
+    fwd_velocity(m, d, *controller)
     if m.nsensor > 0 and senses:
         sensor_vel(m, d)
         hook(m, d, SENSOR, USER_SENSORS + Stage.VEL)
@@ -153,15 +169,20 @@ def velocity_part(m, d, senses):
 
 
 @kernel
-def acceleration_part(m, d, senses):
+def accelerate(m, d):
+    """Accelerations under all forces and constraints."""
+    fwd_acceleration(m, d)
+    fwd_constraint(m, d)
+
+
+@kernel
+def acceleration_part(m, d, senses, *controller):
     """Forces, accelerations and their sensors. The last part of MuJoCo's mj_forwardSkip."""
     fwd_actuation(m, d)
     begin_part(m, d)
-    fwd_acceleration(m, d)
-    fwd_constraint(m, d)
+    accelerate(m, d, *controller)
     while makes_room(m, d):
-        fwd_acceleration(m, d)
-        fwd_constraint(m, d)
+        accelerate(m, d, *controller)
     if senses:
         d.flg_rnepost[0] = False
         if m.nsensor > 0:
@@ -170,26 +191,26 @@ def acceleration_part(m, d, senses):
 
 
 @kernel
-def forward_from(m, d, done, senses):
+def forward_from(m, d, done, senses, *controller):
     """Forward dynamics without the stages up to `done`, and with sensors or without. MuJoCo's mj_forwardSkip."""
     if done < Stage.POS:
-        position_part(m, d, senses)
+        position_part(m, d, senses, *controller)
     if done < Stage.VEL:
-        velocity_part(m, d, senses)
+        velocity_part(m, d, senses, *controller)
     user_control(m, d)
-    acceleration_part(m, d, senses)
+    acceleration_part(m, d, senses, *controller)
 
 
 @stage
-def forward(m, d):
+def forward(m, d, *controller):
     """Forward dynamics: from state, controls and applied forces to accelerations. MuJoCo's mj_forward."""
-    forward_from(m, d, Stage.NONE, True)
+    forward_from(m, d, Stage.NONE, True, *controller)
 
 
 @stage
-def forward_without_sensors(m, d):
+def forward_without_sensors(m, d, *controller):
     """Forward dynamics with sensors skipped, for the substeps of integrators. MuJoCo's mj_forwardSkip."""
-    forward_from(m, d, Stage.NONE, False)
+    forward_from(m, d, Stage.NONE, False, *controller)
 
 
 @stage(rare=True)
@@ -211,21 +232,27 @@ def settle(m, d):
 
 
 @kernel
-def advance(m, d):
-    """The next state from step_acc. MuJoCo's mj_advance."""
-    advance_inputs(m, d)
+def come_to_rest(m, d):
+    """Trees that move no more fall asleep, if the flag lets them. Part of MuJoCo's mj_advance."""
     if m.opt_enableflags & EnableBit.SLEEP:
         note_positions(m, d)
         settle(m, d)
+
+
+@kernel
+def advance(m, d, *controller):
+    """The next state from step_acc. MuJoCo's mj_advance."""
+    advance_inputs(m, d)
+    come_to_rest(m, d, *controller)
     if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
         advance_state(m, d)
 
 
 @stage(rare=True)
-def euler(m, d):
+def euler(m, d, *controller):
     """One semi-implicit Euler step from the accelerations of `forward`. MuJoCo's mj_Euler."""
-    euler_acceleration(m, d)
-    advance(m, d)
+    euler_acceleration(m, d, *controller)
+    advance(m, d, *controller)
 
 
 @stage(rare=True)

@@ -21,6 +21,7 @@ from . import data_fields, model_fields, pipeline, work_fields
 from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .fields import CONSTANT_DIMS, Field
 from .kernel import STAGES
+from .kernel.variant import order_of
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, attributes
 from .types import MUJOCO_ENUMS
@@ -214,9 +215,10 @@ def _module_facts(module: ModuleType) -> list[str]:
 
 def stages() -> tuple[list[Any], list[Any]]:
     """Public and inner stages of kinetree itself, in the order in which the pipeline calls them; programs add their own."""
-    order = re.findall(r"^ +(\w+)\(m, d\)$", inspect.getsource(pipeline), re.M)
+    passes = (pipeline.forward, pipeline.integrate, pipeline.inverse, pipeline.compare_fwd_inv)
+    order = list(dict.fromkeys(s for each in passes for s in order_of(each)))
     own = [s for s in STAGES if s.__module__.split(".")[0] == "kinetree"]
-    own.sort(key=lambda s: order.index(s.__name__) if s.__name__ in order else len(order))
+    own.sort(key=lambda s: order.index(s) if s in order else len(order))
     public = sys.modules["kinetree"].__all__
     return [s for s in own if s.__name__ in public], [s for s in own if s.__name__ not in public]
 

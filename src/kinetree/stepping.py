@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import pipeline
 from .bad_states import (
     KINDS_OF_RETURN,
     LACKS_ROOM,
@@ -28,8 +27,8 @@ from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments
 from .notices import get_ready, report
 from .occupancy import holding
+from .pipeline import compare_fwd_inv, forward_from, integrate
 from .pipeline import forward as forward_stage
-from .pipeline import forward_from, integrate
 from .staged import ALL_STAGES, all_or_nothing, check_skipped, until_done
 from .types import EnableBit, Stage, WarningType
 
@@ -55,7 +54,7 @@ def run_forward(m, d, n):
 
 
 @kernel(scalar=True)
-def run_steps(m, d, n):
+def run_steps(m, d, n, *controller):
     """Up to n steps; 0 if nothing happened. With -n the first acceleration is taken as it is: that of a state just reset.
 
     The result says how many steps are missing, negative when the next one went bad after its forward pass. d.steps_left tells
@@ -73,19 +72,19 @@ def run_steps(m, d, n):
         if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, WarningType.BADQVEL):
             return 1 + KINDS_OF_RETURN * (steps - k)
         begin_pass(m, d)
-        forward_stage(m, d)
+        forward_stage(m, d, *controller)
         if lacked_room(m, d):
             d.steps_left[0] = left
             return LACKS_ROOM + KINDS_OF_RETURN * left
         if left > 0 and motion_is_bad(m, d, d.qacc, WarningType.BADQACC):
             return 1 - KINDS_OF_RETURN * left
         if m.opt_enableflags & EnableBit.FWDINV:
-            pipeline.compare_fwd_inv(m, d)
-        integrate(m, d)
+            compare_fwd_inv(m, d)
+        integrate(m, d, *controller)
         if lacked_room(m, d):  # in a substep, which was taken back
             d.steps_left[0] = left
             return LACKS_ROOM + KINDS_OF_RETURN * left
-    return any_new_warning(d)
+    return any_new_warning(d, *controller)
 
 
 declare(run_forward, run_steps)

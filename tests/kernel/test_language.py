@@ -69,6 +69,32 @@ def test_conditions_combine(scalar):
 
 
 @kernel
+def added(x, *others):
+    """What is passed on after a star, which may be nothing."""
+    return x if len(others) == 0 else x + twofold(*others)
+
+
+@kernel
+def twofold(x, y):
+    """Takes apart what was passed on."""
+    return 2.0 * x + y
+
+
+@kernel
+def passed_on(m, d):
+    """Calls of one kernel with and without further arguments."""
+    for i in range(m.n):
+        d.c[i] = added(d.a[i]) + added(d.a[i], d.b[i], 1)
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_arguments_after_a_star_are_passed_on(scalar):
+    np.testing.assert_allclose(
+        run_on(passed_on, scalar, VALUES, VALUES[::-1]), 2.0 * VALUES + 2.0 * VALUES[::-1] + 1.0, rtol=1e-6
+    )
+
+
+@kernel
 def counted(m, d):
     """any_, all_, needs and happens look over the worlds of one row."""
     for i in range(m.n):

@@ -53,8 +53,6 @@ CONSTANTS = dict.fromkeys(
         "model_step",
         "solves",
         "unsettled",
-        "steps",
-        "unchecked",
         "constrained",
         "coupled",
     ),
@@ -98,26 +96,27 @@ class Arrays:
 _ENTRIES: dict[Any, Entry] = {}
 
 
-def declare(*kernels: Any) -> None:
-    """Make entries of kernels of (m, d, a) that return an integer."""
+def declare(*kernels: Any, further: tuple[str, ...] = ()) -> None:
+    """Make entries of kernels of (m, d, a) and further numbers that return an integer."""
     for kernel in kernels:
-        _ENTRIES[kernel] = Entry(kernel, LAYOUT, result="int64")
+        _ENTRIES[kernel] = Entry(kernel, LAYOUT, *further, result="int64")
 
 
 def entry(kernel: Any, machine: Machine, model: Model) -> Any:
-    """Machine code of one of them: `run(model address, data address, arrays address)`."""
+    """Machine code of one of them: `run(model address, data address, arrays address)`, and numbers where it takes some."""
     return _ENTRIES[kernel].on(machine, model)
 
 
-def run(kernel: Any, model: Model, data: Data, arrays: Arrays) -> int:
-    """Run a kernel of (m, d, a) on one world."""
+def run(kernel: Any, model: Model, data: Data, arrays: Arrays, *numbers: int) -> int:
+    """Run a kernel of (m, d, a) and numbers on one world."""
     data._adopt(model)
     if JIT:
-        status = let_in(data, entry(kernel, float_machine(), model), model.address, data.address, arrays.address)
+        code = entry(kernel, float_machine(), model)
+        status = let_in(data, code, model.address, data.address, arrays.address, *numbers)
         if data._guard[ERROR]:
             data._grow()  # which raises what went wrong in a stage that was called
         return status
     record = arrays.record()
-    status = plain(kernel)(model.record(), data.record(), record)
+    status = plain(kernel)(model.record(), data.record(), record, *numbers)
     arrays["unsettled"] = record.unsettled
     return status

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import pipeline
 from ..bad_states import KINDS_OF_RETURN
 from ..data import Data
 from ..data_fields import STATE_FIELDS
@@ -34,8 +33,6 @@ from .forward import COUPLED, DOUBTFUL, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
 
 MODES = ("spd", "implicit")
-# What torques need of the position stage: no contacts.
-FREE_POSITION = (pipeline.kinematics, pipeline.com_pos, pipeline.tendon, pipeline.make_m, pipeline.transmission)
 MAX_SOLVES = 100  # three are typical; of 900 random systems with gains over seven decades the worst took 49
 
 
@@ -255,23 +252,21 @@ class StablePD:
         """The model was edited, and the recursion does not see all of it any more: auto takes sparse, maba is refused."""
         self.solver = self._requested
 
-    def _run(self, kernel: Any, data: Data) -> int:
+    def _run(self, kernel: Any, data: Data, *steps: int) -> int:
         """Run a kernel; after a closer look where it has doubts about target or solver, with more room if that is lacking."""
         self._arrays["unsettled"] = 0
-        steps, unchecked = self._arrays["steps"], self._arrays["unchecked"]
-        status = run(kernel, self._model, data, self._arrays)
+        status = run(kernel, self._model, data, self._arrays, *steps)
         for obstacle, remove in (
             (DOUBTFUL, self._check_target),
             (COUPLED, self._choose_again),
         ):  # in the kernel's order
             if status == obstacle:
                 remove()
-                status = run(kernel, self._model, data, self._arrays)
+                status = run(kernel, self._model, data, self._arrays, *steps)
         while must_go_on(status):
-            left = left_to_do(self._model, data, steps, status)
-            steps, unchecked = left, unchecked if left == steps else 0
-            self._arrays["steps"], self._arrays["unchecked"] = steps, unchecked
-            status = run(kernel, self._model, data, self._arrays)
+            left = left_to_do(self._model, data, sum(steps), status)
+            steps = steps and (left,)
+            status = run(kernel, self._model, data, self._arrays, *steps)
         return status
 
     def _evaluate(self, name: str, data: Data, target: Any) -> None:
@@ -294,11 +289,9 @@ class StablePD:
     @holding(1)
     def _run_steps(self, data: Data, nstep: int) -> None:
         """Steps in compiled code; after a bad state, which is reset as in `kt.step`, those that are left."""
-        left, arrays = nstep, self._arrays
-        arrays["unchecked"] = 0
+        left = nstep
         while left:
-            arrays["steps"] = abs(left)
-            status = self._run(run_steps, data)
+            status = self._run(run_steps, data, left)
             if status == 0:
                 return
             left = status // KINDS_OF_RETURN
@@ -306,7 +299,6 @@ class StablePD:
             self._warn(data)
             if left:
                 reset_keeping_warnings(self._model, data)
-                arrays["unchecked"] = left < 0
 
     def _warn(self, data: Data) -> None:
         if self._arrays["unsettled"]:

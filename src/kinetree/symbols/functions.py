@@ -186,7 +186,7 @@ def differentiate_pos(t: Trace, x: Symbols) -> Results:
 
 def regressor(t: Trace, x: Symbols) -> Results:
     """Y with Y theta = rne: inverse dynamics is linear in ten numbers per body, so Y is its derivative by them."""
-    t.run((*POSITION, pipeline.com_vel))
+    t.run(VELOCITY)
     theta = casadi.SX.sym("theta", 10 * (t.m.nbody - 1))
     for b in range(1, t.m.nbody):
         put_inertia(t.d, b, (theta[10 * (b - 1) + k] for k in range(10)))
@@ -238,7 +238,7 @@ def frame(kind: str, i: int) -> Spec:
     """Position, quaternion and rotation matrix of a body, site or geom."""
 
     def build(t: Trace, x: Symbols) -> Results:
-        t.run(POSITION[:1])
+        t.run((pipeline.kinematics,))
         pos, quat, mat = (getattr(t.d, f"{FRAMES[kind]}x{what}")[i] for what in ("pos", "quat", "mat"))
         return column(pos), column(quat), matrix(mat.reshape(3, 3))
 

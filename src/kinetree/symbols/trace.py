@@ -17,6 +17,7 @@ from ..data import Data
 from ..dynamics.armature import tendon_armature
 from ..kernel import symbolic_record
 from ..kernel.ops import needs
+from ..kernel.variant import order_of
 from ..mass.algebra import linear_parameters, turned
 from ..math.spatial import set10
 from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, set3
@@ -24,14 +25,14 @@ from ..model import Model
 from ..model_fields import MODEL_FIELDS
 from .parameters import DIRECTIONS, open_frames
 
-# Stages in the order of the pipeline: later ones read what earlier ones write.
-POSITION = (pipeline.kinematics, pipeline.com_pos)
-INERTIA = (*POSITION, pipeline.tendon, pipeline.make_m)
-VELOCITY = (*POSITION, pipeline.com_vel)
-ROUTES = (*POSITION, pipeline.tendon, pipeline.transmission)
-RATES = (*ROUTES, pipeline.tendon_velocity, pipeline.actuator_velocities, pipeline.com_vel)
-BIAS = (*RATES, pipeline.rne_bias, pipeline.tendon_bias)
-PASSIVE = (*RATES, pipeline.passive)
+ORDER = {stage: k for k, stage in enumerate(order_of(pipeline.forward))}
+# Sets of stages that functions ask for; they run in the order of the pipeline.
+POSITION = frozenset({pipeline.kinematics, pipeline.com_pos})
+INERTIA = POSITION | {pipeline.tendon, pipeline.make_m}
+VELOCITY = POSITION | {pipeline.com_vel}
+RATES = VELOCITY | {pipeline.tendon, pipeline.transmission, pipeline.tendon_velocity, pipeline.actuator_velocities}
+BIAS = RATES | {pipeline.rne_bias, pipeline.tendon_bias}
+PASSIVE = RATES | {pipeline.passive}
 
 
 class Trace:
@@ -56,8 +57,8 @@ class Trace:
         self._done: set[Callable[..., Any]] = set()
 
     def run(self, stages: Iterable[Callable[..., Any]]) -> Trace:
-        """Run those of the stages that have not run yet."""
-        for stage in stages:
+        """Run those of the stages that have not run yet: those of a forward pass in its order, then others as given."""
+        for stage in sorted(stages, key=lambda each: ORDER.get(each, len(ORDER))):
             if stage not in self._done:
                 stage(self.m, self.d)
                 self._done.add(stage)

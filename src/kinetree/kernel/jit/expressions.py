@@ -170,12 +170,21 @@ class Expressions(ast.NodeVisitor):
 
     def visit_Call(self, node):
         """A kernel, a stage, or a function of the language."""
-        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        if node.keywords:
             raise KernelError("arguments are given by their places")
         function = BUILTINS.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if function is None:
             function = self.named(node.func)
-        return self.call(function, [self.visit(a) for a in node.args])
+        return self.call(function, [value for a in node.args for value in self.given(a)])
+
+    def given(self, node):
+        """The values that an argument stands for: one, or all of a tuple after a star."""
+        if not isinstance(node, ast.Starred):
+            return [self.visit(node)]
+        value = self.visit(node.value)
+        if not isinstance(value.type, Tuple):
+            raise KernelError(f"a value of type {value.type} is not several arguments")
+        return value.items()
 
     def call(self, function, given):
         """Call a function with values."""

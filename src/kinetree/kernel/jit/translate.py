@@ -115,9 +115,7 @@ class Translator(Expressions):
     def compile(self):
         """The compiled kernel."""
         node = definition(self.function)
-        names = [a.arg for a in node.args.args]
-        if len(names) != len(self.arguments):
-            raise KernelError(f"{self.function.__qualname__} takes {len(names)} arguments, not {len(self.arguments)}")
+        parameters = named_parameters(node, self.arguments, self.function.__qualname__)
         returned = self.result if self.result is not None else NOTHING
         self.ir = ir.Function(self.module, function_type(self.arguments, returned), self.symbol)
         self.ir.attributes.add("alwaysinline")
@@ -125,7 +123,7 @@ class Translator(Expressions):
         body = self.ir.append_basic_block()
         self.builder, at = ir.IRBuilder(body), 0
         self.depth = 0
-        for name, kind in zip(names, self.arguments, strict=True):
+        for name, kind in parameters:
             self.assign(name, Value(kind, tuple(self.ir.args[at : at + len(kind.llvm)])))
             at += len(kind.llvm)
         self.depth = -1
@@ -333,6 +331,15 @@ class Translator(Expressions):
             for k, part in enumerate(parts):
                 out = self.builder.insert_value(out, part, k)
             self.builder.ret(out)
+
+
+def named_parameters(node, arguments, name):
+    """Names of parameters with their types; the last one, after a star, is a tuple of all arguments that are left."""
+    names, rest = [a.arg for a in node.args.args], node.args.vararg
+    if len(arguments) < len(names) or (len(arguments) > len(names) and rest is None):
+        raise KernelError(f"{name} takes {len(names)} arguments, not {len(arguments)}")
+    kinds = [*arguments[: len(names)], Tuple(tuple(arguments[len(names) :]))]
+    return list(zip([*names, rest.arg] if rest else names, kinds, strict=False))
 
 
 def _loaded(target):

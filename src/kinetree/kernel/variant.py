@@ -1,0 +1,77 @@
+"""What the text of a kernel calls, and variants of it: the same text with other kernels in some places.
+
+`variant("controlled", forward, {make_inertia: my_inertia})` is `forward` with `my_inertia` wherever it, or what it calls of
+its own file, has `make_inertia`. So an order is written once, and what differs from it is a table. What the kernels of a
+variant need beside m and d travels through the text after a star; in the text itself there is none of it.
+"""
+
+from types import FunctionType
+
+from .decorator import kernel
+from .stage import plain
+
+
+@kernel
+def nothing(*arguments):
+    """Stands in the place of what is left out."""
+
+
+def variant(name, function, places):
+    """A kernel of the text of a kernel or stage, in which each key of `places` is replaced by what it leads to."""
+    made, met, file = {}, set(), plain(function).__module__
+
+    def changed(old):
+        if old in places:
+            met.add(old)
+            return places[old]
+        text = plain(old)
+        if text.__module__ != file:
+            return old
+        if old not in made:
+            made[old], called = old, kernels_in(text)  # what calls none of the places stays, a stage as a stage
+            other = {n: changed(each) for n, each in called.items()}
+            if other != called:
+                made[old] = _copied(name, text, text.__globals__ | other)
+        return made[old]
+
+    out = changed(function)
+    missing = [each.__name__ for each in places if each not in met]
+    if missing:
+        raise ValueError(f"{function.__name__} has no place for {', '.join(missing)}")
+    return out
+
+
+def order_of(function):
+    """The kernels and stages that the text of one calls, in its order; those of its own file behind their parts."""
+    out, file = {}, plain(function).__module__  # a dict, for its order
+
+    def walk(each):
+        text = plain(each)
+        if text.__module__ == file:
+            for called in kernels_in(text).values():
+                if called not in out:
+                    walk(called)
+        out[each] = None
+
+    walk(function)
+    return list(out)
+
+
+def kernels_in(text):
+    """The kernels and stages that a function names, in the order in which it first does."""
+    scope = text.__globals__
+    return {name: scope[name] for name in text.__code__.co_names if is_kernel(scope.get(name))}
+
+
+def is_kernel(value):
+    """Whether it is a kernel or a stage."""
+    return hasattr(plain(value), "scalar_only")
+
+
+def _copied(name, function, scope):
+    """A function of the same code that sees other globals."""
+    out = FunctionType(function.__code__, scope, function.__name__, closure=function.__closure__)
+    out.__dict__.update(function.__dict__)
+    out.__doc__, out.__module__ = function.__doc__, function.__module__
+    out.__qualname__ = f"{name}.{function.__qualname__}"
+    return out
