@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .contacts import Contacts
+from .contact_view import Contacts
 from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .efc import dense_jacobian, is_dense
 from .fields import REAL
@@ -40,8 +40,6 @@ FORGOTTEN = (
       if field.dtype != REAL and not field.growing and field.stage not in ("user", "driver", "step")),
 )  # fmt: skip
 
-# What needs the pipeline, filled in by `staleness`: how to find stale fields, to refresh them, and to start asleep.
-ON_DEMAND: dict[str, Callable[..., Any]] = {}
 AT_ADDRESS: weakref.WeakValueDictionary[int, Data] = (
     weakref.WeakValueDictionary()
 )  # all there are, by what compiled code knows
@@ -166,7 +164,9 @@ class Data(NamedAccess, FieldHolder):
 
     def _lie_down(self, model: Model) -> None:
         if wants_sleepers(model):
-            ON_DEMAND["start_asleep"](model, self)
+            from .staleness import start_asleep  # which runs stages, and stands above
+
+            start_asleep(model, self)
 
     def reset_keyframe(self, key: str | int) -> None:
         """Reset, then take time, qpos, qvel, act, ctrl and mocap poses from a keyframe. MuJoCo's mj_resetDataKeyframe."""
@@ -216,14 +216,18 @@ class Data(NamedAccess, FieldHolder):
 
         Writes into qpos are not noticed. After `step` fields describe the last forward pass, not the new qpos.
         """
-        return ON_DEMAND["is_stale"](self, name)
+        from .staleness import is_stale
+
+        return is_stale(self, name)
 
     def require(self, name: str) -> np.ndarray:
         """The array of a field, up to date: runs `subtree_vel`, `rne_post_constraint` or an energy pass if it is stale.
 
         Raises ValueError for a field of another stage which has not run.
         """
-        return ON_DEMAND["require"](self, name)
+        from .staleness import require
+
+        return require(self, name)
 
     # room
 

@@ -11,7 +11,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -157,10 +157,6 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
 
     _label = "model"
     _declared = MODEL_FIELDS
-    _derive: ClassVar[Callable[[Model], None]]  # set by kinetree.io: recomputes the derived constants
-    _pickled: ClassVar[
-        Callable[[Model], Pickled]
-    ]  # set by kinetree.io: what a pickle holds, and who checks and restores it
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise TypeError("a Model is made by kt.load, or by replace of another")
@@ -316,7 +312,9 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
                 setattr(out, name, value)
             else:
                 raise AttributeError(f"replace: model has no field {name!r}: {nearest(name, _ALL_FIELDS)}")
-        Model._derive(out)
+        from .io.load import set_const  # which asks MuJoCo, and stands above
+
+        set_const(out)
         return out
 
     def to_mujoco(self) -> Any:
@@ -358,7 +356,9 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         return self.__copy__()
 
     def __reduce__(self) -> Pickled:
-        return Model._pickled(self)
+        from .io.load import pickled
+
+        return pickled(self)
 
     def record(self) -> SimpleNamespace:
         """The model for kernels that run as plain Python: every array and constant under its kernel name."""

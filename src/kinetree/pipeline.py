@@ -5,10 +5,10 @@ the controller's arrays are passed on. They are `controller`, which is empty her
 """
 
 from .callbacks import ACTUATOR, PASSIVE, SENSOR
-from .constraint.contact_force import FORCE_MAKERS, contact_wrenches
+from .constraint.contact_force import contact_wrenches
 from .constraint.diagonal import exact_diagonal
 from .constraint.make import make_constraint
-from .constraint.reference import reference_constraint
+from .constraint.reference_acceleration import reference_constraint
 from .constraint.rne_post import rne_post_constraint
 from .dynamics.aba import aba
 from .dynamics.acceleration import fwd_acceleration
@@ -40,7 +40,7 @@ from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_s
 from .kernel import kernel, stage
 from .kernel.guard import hear_again, hear_nothing
 from .sensor.acceleration import acceleration_readings
-from .sensor.contact import contact_readings
+from .sensor.contact_sensor import contact_readings
 from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
 from .sensor.distance import distance_readings, reserve_for_distances
 from .sensor.position import position_readings
@@ -390,8 +390,6 @@ def damping_diagonal(m, d):
     """The same where nothing couples dofs: the diagonal of qDeriv alone. Part of MuJoCo's mjd_smooth_vel."""
     set_damping_diagonal(m, d)
 
-
-FORCE_MAKERS += [fwd_constraint, inv_constraint]
 
 __all__ = [
     "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "camlight", "com_pos", "collision", "com_vel",

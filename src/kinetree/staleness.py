@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import data as data_module
 from . import pipeline
 from .data_fields import DATA_FIELDS
 from .dynamics.sleep import FULLY_AWAKE, READY
@@ -188,9 +187,6 @@ def _model_that_ran(data: Data, name: str) -> Model:
     return model
 
 
-data_module.ON_DEMAND.update(is_stale=is_stale, require=require)
-
-
 def start_asleep(model: Model, data: Data) -> None:
     """After a reset, put the trees to sleep that a model wants asleep from the start. Part of MuJoCo's mj_resetData."""
     arrays = data._arrays
@@ -211,6 +207,3 @@ def start_asleep(model: Model, data: Data) -> None:
             warnings.warn(text, SimulationWarning, stacklevel=user_level())
     for name in ("qacc_smooth", "qfrc_smooth", "ne", "nf", "nl", "nefc", "nJ", "nisland", "nidof", "ngroup"):
         arrays[name][:] = 0
-
-
-data_module.ON_DEMAND["start_asleep"] = start_asleep

@@ -11,7 +11,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.conformance import budget, check
-from kinetree.conformance.contact import by_iteration
+from kinetree.conformance.constrained import by_iteration
 from kinetree.conformance.judge import Entries, verdict
 from kinetree.conformance.layer import Along, Field
 from kinetree.conformance.layers import CONTACT_LAYERS, SHIPPED_LAYERS, SLEEP_LAYERS, SMOOTH_LAYERS

@@ -13,7 +13,7 @@ import kinetree as kt
 import kinetree.data_fields
 from kinetree.conformance import LAYERS, check, copy_state, markdown, random_state, shipped, sleeping, survey
 from kinetree.conformance.__main__ import main
-from kinetree.conformance.contact import by_iteration
+from kinetree.conformance.constrained import by_iteration
 from kinetree.conformance.judge import oracle_values
 from kinetree.conformance.layers import CONTACT_LAYERS, SHIPPED_LAYERS, SLEEP_LAYERS, SMOOTH_LAYERS
 from kinetree.conformance.scales import scale_of

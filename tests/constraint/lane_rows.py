@@ -10,8 +10,8 @@ import numpy as np
 from kinetree.batch.lanes import LaneData, lanes_of
 from kinetree.constraint.diagonal import exact_diagonal
 from kinetree.constraint.make import make_constraint
-from kinetree.constraint.reference import reference_constraint
-from kinetree.geometry.contact import FAR
+from kinetree.constraint.reference_acceleration import reference_constraint
+from kinetree.geometry.contact_list import FAR
 from kinetree.types import Constraint
 from tests.constraint.paired_rows import CONTACT_REALS
 from tests.dynamics.paired import Pair

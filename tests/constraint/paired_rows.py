@@ -14,7 +14,7 @@ from kinetree.conformance.states import copy_state, random_state
 from kinetree.conformance.tolerances import CONSTRAINT_ROWS
 from kinetree.constraint.diagonal import exact_diagonal
 from kinetree.constraint.make import make_constraint
-from kinetree.constraint.reference import reference_constraint
+from kinetree.constraint.reference_acceleration import reference_constraint
 from kinetree.dynamics.velocity import com_vel
 from tests.dynamics.paired import Pair, same
 

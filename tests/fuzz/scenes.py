@@ -17,7 +17,7 @@ import numpy as np
 import kinetree as kt
 from kinetree.conformance import tolerances
 from kinetree.conformance.compare import Pair, quiet
-from kinetree.conformance.contact import CONTACT_LAYERS, by_iteration, counts
+from kinetree.conformance.constrained import CONTACT_LAYERS, by_iteration, counts
 from kinetree.conformance.layer import Along, Layer, plain
 from kinetree.conformance.smooth import MOVED, SOLVED
 from kinetree.conformance.states import STATE_FIELDS, copy_state

@@ -13,7 +13,7 @@ from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.compare import oracle_model
 from kinetree.conformance.states import random_state
 from kinetree.conformance.tolerances import MACHINES
-from kinetree.geometry.contact import FAR
+from kinetree.geometry.contact_list import FAR
 from kinetree.geometry.driver import collision
 from kinetree.kernel import interpret
 from tests import corpora

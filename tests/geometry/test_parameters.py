@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
-from kinetree.geometry.contact import FAR
+from kinetree.geometry.contact_list import FAR
 from kinetree.geometry.driver import collision
 from kinetree.geometry.parameters import IN_GAP
 from tests.geometry.scenes import agree, both, detect, rows

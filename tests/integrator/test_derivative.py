@@ -15,8 +15,8 @@ from kinetree.dynamics.rne import rne_bias
 from kinetree.dynamics.tendon import tendon_velocity
 from kinetree.dynamics.velocity import com_vel
 from kinetree.integrator.derivative import smooth_derivative
+from kinetree.integrator.sparse_lu import diagonal, is_above, lower, upper
 from kinetree.kernel import interpret, symbolic_record
-from kinetree.math.sparse_lu import diagonal, is_above, lower, upper
 from kinetree.types import DisableBit, GainType
 from tests.dynamics.paired import same
 from tests.integrator.stepping import INTEGRATORS, OWN, SOURCES, dense, ready, refresh, source_of, stepped

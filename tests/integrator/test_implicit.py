@@ -10,8 +10,8 @@ import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.tolerances import MACHINES
 from kinetree.dynamics.factor import factor_m
+from kinetree.integrator.sparse_lu import factor_lu, multiply_rows, solve_lu
 from kinetree.kernel.stage import plain
-from kinetree.math.sparse_lu import factor_lu, multiply_rows, solve_lu
 from kinetree.pipeline import discrete_acceleration, implicit, implicitfast
 from kinetree.types import DisableBit, Integrator
 from tests.dynamics.paired import same, update

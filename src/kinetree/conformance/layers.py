@@ -6,7 +6,7 @@ pair of datas, so a layer may count on what the rows above it have computed.
 
 from __future__ import annotations
 
-from .contact import CONTACT_LAYERS
+from .constrained import CONTACT_LAYERS
 from .layer import STEPS, Field, Layer
 from .shipped import SHIPPED_LAYERS
 from .sleeping import SLEEP_LAYERS

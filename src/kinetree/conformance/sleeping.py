@@ -18,7 +18,7 @@ import kinetree as kt
 
 from ..types import EqType, Integrator, SleepPolicy
 from . import tolerances
-from .contact import tight_motion
+from .constrained import tight_motion
 from .layer import Layer
 from .recorder import Recorder
 from .smooth import speed_gained

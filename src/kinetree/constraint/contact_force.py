@@ -8,11 +8,11 @@ Reads: efc_force, contact_efc_address, contact_dim, contact_frame, contact_pos, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..contacts import Contact
+from ..contact_view import Contact
 from ..dynamics.applied import add_wrench
 from ..dynamics.jacobian import last_dof
 from ..kernel import function, kernel, stage
@@ -28,9 +28,6 @@ from .make import make_constraint
 if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
-
-
-FORCE_MAKERS: list[Any] = []  # stages that compute efc_force, filled in where they are defined
 
 
 @kernel
@@ -116,10 +113,12 @@ def _checked_index(name: str, data: Data, contact: int | Contact) -> int:
 
 def _set_wrenches(name: str, model: Model, data: Data) -> np.ndarray:
     """Wrenches of all contacts; an error if rows were made after forces were computed, for these belong to other contacts."""
+    from ..pipeline import fwd_constraint, inv_constraint  # which compute the forces, and stand above
+
     prepare(name, model, data)
     order = data._arrays["stage_order"]
     made = order[make_constraint.stage_index]
-    if made > max(order[solved.stage_index] for solved in FORCE_MAKERS):
+    if made > max(order[solved.stage_index] for solved in (fwd_constraint, inv_constraint)):
         raise ValueError(f"{name}: the contacts are newer than the forces: call kt.forward or kt.inverse first")
     contact_wrenches(model, data)
     return data.contact_wrench

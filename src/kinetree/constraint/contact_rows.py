@@ -11,7 +11,7 @@ the surfaces touch: the first along the normal, the others neutral.
 
 from ..dynamics.jacobian import axis_at, branch_size, last_dof, later_dof
 from ..efc import contact_width
-from ..geometry.contact import FAR
+from ..geometry.contact_list import FAR
 from ..kernel import kernel
 from ..kernel.ops import any_, where, zero
 from ..math.vec3 import dot, get3

@@ -9,7 +9,7 @@ Writes: efc_KBIP, efc_R, efc_D, contact_mu, and efc_diagA so that it agrees with
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, log, maximum, minimum, needs, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import Constraint, DisableBit
 from .contact_rows import contact_width, touches
 from .equality import equality_width

@@ -7,7 +7,8 @@ beyond the limit. The distance of a ball joint is from the largest angle.
 from ..dynamics.sleep_state import JOINTS, JOINTS_END, tendon_sleeps
 from ..kernel import kernel
 from ..kernel.ops import any_, atan2, maximum, where, zero
-from ..math.quaternion import MIN_VALUE, normalize4
+from ..math.constants import MIN_VALUE
+from ..math.quaternion import normalize4
 from ..math.vec3 import norm
 from ..types import Constraint, JointType
 from .friction import put_tendon

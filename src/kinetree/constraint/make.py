@@ -4,7 +4,7 @@ MuJoCo: mj_makeConstraint, mj_island. Reads: positions (kinematics, com_pos, ten
 nJ and the fields of `rows`, `contact_rows`, `impedance` and `island`.
 """
 
-from ..geometry.contact import forget_rows
+from ..geometry.contact_list import forget_rows
 from ..kernel import kernel, stage
 from ..types import DisableBit
 from .contact_rows import add_contacts, forget_addresses

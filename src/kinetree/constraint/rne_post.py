@@ -23,7 +23,7 @@ from ..math.spatial import add_scaled6, get6, set6
 from ..prerequisites import prepare
 from .contact_force import add_contact_forces
 from .equality_force import add_equality_forces
-from .tendon_rows import add_row_pushes
+from .tendon_push import add_row_pushes
 
 if TYPE_CHECKING:
     from ..data import Data

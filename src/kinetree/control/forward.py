@@ -14,10 +14,10 @@ from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, note_positions
 from ..dynamics.waking import count_awake, wake_tree
 from ..integrator.coupling import armature_couples, damping_couples
 from ..integrator.euler import euler_acceleration
+from ..integrator.sparse_lu import diagonal
 from ..kernel import kernel
 from ..kernel.ops import any_
 from ..kernel.variant import nothing, variant
-from ..math.sparse_lu import diagonal
 from ..sensor.distance import reserve_for_distances
 from ..types import EnableBit, SensorType
 from .arrays import declare

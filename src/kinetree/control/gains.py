@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..layout import checked
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..model import Model
 from ..types import JointType
 

@@ -6,7 +6,7 @@ Reads: act, the given rates, actuator_velocity, actuator_length, ctrl, time. Wri
 
 from ..kernel import kernel
 from ..kernel.ops import exp, maximum, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import DisableBit, DynType, GainType
 from .dcmotor import next_motor_state
 from .history import insert

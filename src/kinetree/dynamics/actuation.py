@@ -8,7 +8,7 @@ Writes: act_dot, actuator_force, qfrc_actuator, and the scratch fields ctrl_used
 
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, happens, maximum, needs, not_, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import BiasType, DisableBit, DynType, GainType, JointType, TrnType, WarningType
 from .activation import actuator_disabled, next_activation
 from .configuration import quat_exp

@@ -3,7 +3,7 @@
 Reads: contact_adhesion, contact_exclude, contact_dist, contact_pos, contact_frame, cdof, xpos. Writes: qfrc_adhesion.
 """
 
-from ..geometry.contact import FAR
+from ..geometry.contact_list import FAR
 from ..kernel import kernel
 from ..kernel.ops import where
 from ..math.vec3 import get3, where3

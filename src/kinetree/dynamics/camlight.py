@@ -7,7 +7,8 @@ Writes: cam_xpos, cam_xmat, light_xpos, light_xdir. World axes, metres; a camera
 
 from ..kernel import kernel, stage
 from ..kernel.ops import where
-from ..math.quaternion import MIN_VALUE, get4, mul_quat, rotate, to_matrix
+from ..math.constants import MIN_VALUE
+from ..math.quaternion import get4, mul_quat, rotate, to_matrix
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, norm, set3, set9, sub
 from ..types import CamLight, SleepState
 from .sleep_state import some_sleep

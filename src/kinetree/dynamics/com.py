@@ -7,7 +7,7 @@ Writes: subtree_mass [kg], subtree_com [m], cinert, cdof (world axes, [angular; 
 
 from ..kernel import kernel, stage
 from ..kernel.ops import where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.spatial import set6
 from ..math.vec3 import add, column, cross, get3, get9, scale, set3, sub
 from ..types import JointType

@@ -10,7 +10,7 @@ biasprm: cogging amplitude, periods and phase, Coulomb and static friction, Stri
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, sin, where
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import CtrlInput
 from .servo import clip_between, error_rate, limit_rate, servo_inputs
 

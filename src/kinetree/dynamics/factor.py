@@ -6,7 +6,7 @@ A row holds the ancestors of a dof and then the dof itself, so eliminating from 
 
 from ..kernel import kernel, stage
 from ..kernel.ops import happens, not_, where
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import WarningType
 from .sleep_state import DOFS, DOFS_END
 

@@ -8,7 +8,7 @@ Writes: qfrc_fluid.
 
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, minimum, sqrt, where
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, root, scale, sub
 from ..types import GeomType

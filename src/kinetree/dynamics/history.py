@@ -7,7 +7,7 @@ The newest sample may be elsewhere in every world, so no sample is addressed by 
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, needs, not_, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 
 HOLD, LINEAR = 0, 1  # order of interpolation; beyond, cubic
 

@@ -7,7 +7,7 @@ optimal length. Forces are negative: a muscle pulls.
 
 from ..kernel import kernel
 from ..kernel.ops import maximum, minimum, where
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 
 
 @kernel

@@ -7,7 +7,7 @@ Writes: subtree_linvel [m/s], subtree_angmom [kg m^2/s about subtree_com], world
 
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.spatial import angular, get6, linear, shift_motion
 from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub
 

@@ -11,7 +11,7 @@ two bodies do not move the dofs that carry both, so these entries stay exactly z
 
 from ..kernel import kernel, stage
 from ..kernel.ops import happens, needs, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.spatial import get6, join, linear, set6
 from ..math.vec3 import dot, get3, scale, sub
 from ..types import TendonType, WrapType

@@ -2,7 +2,7 @@
 
 MuJoCo: the tendon part of mj_rnePostConstraint. A tendon pulls at both ends of every straight part of its path: springs,
 dampers, actuators, the inertia of the tendon itself, and constraints, which are added to ten_push in between
-(`constraint.tendon_rows`). Fixed tendons couple joints and touch no body.
+(`constraint.tendon_push`). Fixed tendons couple joints and touch no body.
 Reads: ten_length, ten_velocity, ten_J, qvel, qacc, actuator_force, site_xpos, wrap_touch, wrap_point, xpos. Writes: ten_push.
 """
 

@@ -8,7 +8,7 @@ A row lists every dof that can have a moment arm. MuJoCo drops entries that happ
 depend on values here: lanes share it. For the same reason a dof that moves both ends of a transmission is never listed.
 """
 
-from ..geometry.contact import FAR
+from ..geometry.contact_list import FAR
 from ..kernel import kernel, stage
 from ..kernel.ops import needs, sqrt, where, zero
 from ..math.quaternion import get4, mul_quat, normalize4, rotate

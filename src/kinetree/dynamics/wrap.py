@@ -10,7 +10,7 @@ centre and the two points, or the cross-section of the cylinder, along whose axi
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, asin, atan2, cos, maximum, minimum, needs, not_, sin, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add_scaled, column, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, root, scale, sub
 from ..types import WrapType
 

@@ -10,10 +10,10 @@ Reference: Gottschalk, Lin, Manocha 1996, "OBBTree", for the separating axes.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, all_, any_, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add_scaled, get3, get9, mul_mat_t_vec, scale, sub, where3
 from .capsule_box import store3
-from .contact import ANY_TANGENT, add_contact
+from .contact_list import ANY_TANGENT, add_contact
 from .round import clip_to
 
 ROT, CENTRE = 0, 9  # places in narrow_work

@@ -8,7 +8,7 @@ Scratch: narrow_work holds what loops index: p, a, and the signs of the nearest 
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, minimum, needs, not_, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import get3, get9, mul_mat_t_vec, scale, sub
 from .plane import z_axis
 from .round import clip_to

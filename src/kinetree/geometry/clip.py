@@ -8,7 +8,7 @@ Reference: Sutherland, Hodgman 1974, "Reentrant polygon clipping".
 from ..capacity import MAXHULL, fits
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, scale, sub, unit
 from ..types import GeomType
 from .features import (  # fmt: skip

@@ -11,7 +11,7 @@ from ..kernel.ops import zero
 from ..math.vec3 import add, add_scaled, scale, sub, unit
 from ..types import DisableBit, GeomType
 from .clip import add_neighbours
-from .contact import ANY_TANGENT, FAR, add_contact
+from .contact_list import ANY_TANGENT, FAR, add_contact
 from .epa import NONE, epa
 from .gjk import gjk, note_near
 from .hull import keep_simplex

@@ -14,7 +14,7 @@ from .bounds import balls_meet, oriented_boxes_meet
 from .box_box import box_box
 from .broadphase import candidate_bodies, find_candidates
 from .capsule_box import capsule_box
-from .contact import forget_rows
+from .contact_list import forget_rows
 from .convex import REACH, convex
 from .filter import bodies_of, by_type, listed
 from .hfield import terrain

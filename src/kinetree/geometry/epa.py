@@ -8,7 +8,7 @@ Reference: van den Bergen 2001, "Proximity queries and penetration depth computa
 from ..capacity import MAXFACE, MAXHULL, fits
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, mul_mat_vec, norm, scale, sub
 from .gjk import are_solids, have_corners
 from .hull import (  # fmt: skip

@@ -7,10 +7,10 @@ Writes: simplex_*, and the nearest points in row 0 of convex_near.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import dot, norm, scale, sub
 from ..types import GeomType
-from .contact import FAR
+from .contact_list import FAR
 from .simplex import at, foot_on_line, foot_on_plane, move, nearest, put_corner
 from .support import KIND, PRISM, position, support_pair
 

@@ -11,7 +11,7 @@ from ..kernel import kernel, stage
 from ..kernel.ops import any_, zero
 from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub, unit
 from ..work_fields import MAX_OF_PAIR
-from .contact import ANY_TANGENT, FAR, add_contact
+from .contact_list import ANY_TANGENT, FAR, add_contact
 from .convex import REACH, meet_placed
 from .ray_hfield import cell, elevation, spacing
 from .support import place_shape, position, support

@@ -9,7 +9,7 @@ hull_stack triangles still to look at; hull_size how much of each there is.
 
 from ..kernel import kernel
 from ..kernel.ops import zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import dot, get3, scale, sub
 from .simplex import copy_corner, foot_on_plane, write_corner
 

@@ -10,7 +10,7 @@ contact_surfacevel, contact_dim, contact_exclude, contact_efc_address.
 
 from ..kernel import kernel
 from ..kernel.ops import any_, maximum, minimum
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_vec, sub
 from ..types import EnableBit
 

@@ -7,9 +7,9 @@ side, and no edges.
 
 from ..kernel import kernel
 from ..kernel.ops import any_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub, where3
-from .contact import ANY_TANGENT, add_contact
+from .contact_list import ANY_TANGENT, add_contact
 
 SIDEWAYS = 0.5 * 3.0**0.5  # from the middle of a chord to the corners of the triangle that a disc touches with
 

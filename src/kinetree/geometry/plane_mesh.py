@@ -8,7 +8,7 @@ Scratch: narrow_geom holds both geoms, narrow_work the reach and then, for each 
 from ..kernel import kernel, stage
 from ..kernel.ops import sqrt, zero
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub
-from .contact import ANY_TANGENT, FAR
+from .contact_list import ANY_TANGENT, FAR
 from .mesh import COLD, farthest_place, number_in_mesh, vertex
 from .plane import height, point_on_plane, z_axis
 

@@ -22,7 +22,7 @@ from ..kernel.dispatch import dispatch
 from ..kernel.ops import maximum, minimum, zero
 from ..kernel.stage import check_arguments, plain
 from ..layout import Layout, checked
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, scale, sub
 from ..types import GeomType
 from .ray_hfield import ray_hfield

@@ -7,7 +7,7 @@ Reference: Moeller and Trumbore 1997, "Fast, minimum storage ray/triangle inters
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add_scaled, cross, dot, get3, sub
 from .ray_shapes import INF, slab
 

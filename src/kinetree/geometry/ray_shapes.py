@@ -8,7 +8,7 @@ half its digits.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add_scaled, dot, get3
 from ..types import GeomType
 

@@ -6,9 +6,9 @@ of two balls, or of a ball with a flat end: the nearest points of the axes come 
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, minimum, needs, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, add_scaled, cross, dot, get3, scale, sub, unit, where3
-from .contact import ANY_TANGENT, add_contact
+from .contact_list import ANY_TANGENT, add_contact
 from .plane import z_axis
 
 PARALLEL = 1e-8

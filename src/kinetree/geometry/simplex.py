@@ -7,7 +7,7 @@ Reference: Montanari, Petrinic, Barbieri 2017, "Improving the GJK algorithm for 
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import MIN_SQUARE, add_scaled, cross, dot, get3, scale, sub
 from .support import CORNER
 

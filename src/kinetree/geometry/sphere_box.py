@@ -2,9 +2,9 @@
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, needs, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub, where3
-from .contact import ANY_TANGENT, add_contact
+from .contact_list import ANY_TANGENT, add_contact
 from .round import clip_to
 
 

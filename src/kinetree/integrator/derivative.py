@@ -9,11 +9,11 @@ from ..dynamics.damping import damping_derivative, resistance_slope, tendon_damp
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum, needs
-from ..math.sparse_lu import add_outer_product, diagonal
 from ..types import DisableBit, Integrator
 from .derivative_actuator import add_actuator_derivative
 from .derivative_fluid import add_fluid_derivative, fluid_slopes, symmetric_fluid_slopes
 from .derivative_rne import add_bias_derivative, composite_rates
+from .sparse_lu import add_outer_product, diagonal
 
 
 @kernel

@@ -14,11 +14,11 @@ from ..dynamics.servo import clip_between, servo_inputs
 from ..dynamics.sleep_state import actuator_sleeps
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, where, zero
-from ..math.quaternion import MIN_VALUE
-from ..math.sparse_lu import add_outer_product
+from ..math.constants import MIN_VALUE
 from ..math.vec3 import dot, root
 from ..types import BiasType, DisableBit, GainType, TrnType
 from .coupling import has_velocity_feedback
+from .sparse_lu import add_outer_product
 
 ROUNDING = 1e-10  # share of a limit within which a force is at it: forces that were scaled to reach it are rounded
 

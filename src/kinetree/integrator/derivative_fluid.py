@@ -24,8 +24,7 @@ from ..dynamics.fluid import (
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, where, zero
-from ..math.quaternion import MIN_VALUE
-from ..math.sparse_lu import diagonal, lower, upper
+from ..math.constants import MIN_VALUE
 from ..math.spatial import angular, dot6, get6, join, linear, shift_force
 from ..math.vec3 import (
     add,
@@ -48,6 +47,7 @@ from ..math.vec3 import (
 )
 from ..types import Integrator
 from .derivative_rne import is_lone_body
+from .sparse_lu import diagonal, lower, upper
 
 
 @kernel

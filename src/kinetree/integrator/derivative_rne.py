@@ -13,7 +13,6 @@ Reads: xpos, cinert, crb, cdof, cdof_dot, cvel, qvel. Scratch: crb_rate, crb_mom
 """
 
 from ..kernel import kernel
-from ..math.sparse_lu import diagonal, lower, upper
 from ..math.spatial import (
     add6,
     add_scaled6,
@@ -32,6 +31,7 @@ from ..math.spatial import (
 )
 from ..math.vec3 import add, add_scaled, cross, dot, get3, scale, sub
 from ..types import JointType
+from .sparse_lu import diagonal, lower, upper
 
 
 @kernel

@@ -11,12 +11,12 @@ from ..dynamics.damping import damping_derivative
 from ..dynamics.factor import copy_rows, factor_part, multiply, solve_in_place, solve_part
 from ..dynamics.sleep_state import DOFS, DOFS_END, JOINTS, JOINTS_END
 from ..kernel import kernel, stage
-from ..math.sparse_lu import factor_lu, multiply_rows, solve_lu
 from ..types import Integrator, JointType
 from .derivative import smooth_derivative
 from .derivative_actuator import refresh_controls
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
 from .euler import EXPLICIT, any_damping
+from .sparse_lu import factor_lu, multiply_rows, solve_lu
 
 
 @kernel

@@ -228,7 +228,7 @@ def _from_binary(contents: bytes, where: str) -> mujoco.MjModel:
     return _guarded(lambda: mujoco.MjModel.from_binary_path(name, {name: contents}), where)
 
 
-def _pickled(model: Model) -> Pickled:
+def pickled(model: Model) -> Pickled:
     """What a pickle of a model holds: MuJoCo's binary form of it, and what that lacks."""
     later = {name: model._constant(name) for name in ("ngravcomp", "edition")}
     return _restore, (LAYOUT.fingerprint, _binary(model.to_mujoco()), later, model.title)
@@ -335,7 +335,3 @@ def _with_names(message: str, model: Model) -> str:
 def _check_finite(mj: mujoco.MjModel, prefix: str) -> None:
     for problem in finite(mj):
         raise ModelError(prefix + problem)
-
-
-Model._derive = staticmethod(set_const)
-Model._pickled = staticmethod(_pickled)

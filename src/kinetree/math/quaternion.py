@@ -2,8 +2,7 @@
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, cos, happens, needs, not_, sin, sqrt, where
-
-MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL: below this a length counts as zero
+from .constants import MIN_VALUE
 
 
 @kernel

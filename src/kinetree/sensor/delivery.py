@@ -13,7 +13,7 @@ from ..kernel import function, kernel, stage
 from ..kernel.ops import needs, where
 from ..types import DisableBit, SensorType, Stage
 from .acceleration import acceleration_readings
-from .contact import contact_readings
+from .contact_sensor import contact_readings
 from .distance import distance_readings, reads_distance, reserve_for_distances
 from .position import position_readings
 from .rays import rangefinders

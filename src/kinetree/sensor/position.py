@@ -9,7 +9,8 @@ from ..dynamics.objects import object_frame
 from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import absolute, where, zero
-from ..math.quaternion import MIN_VALUE, mul_quat, normalize4
+from ..math.constants import MIN_VALUE
+from ..math.quaternion import mul_quat, normalize4
 from ..math.vec3 import column, get3, get9, mul_mat_t_vec, sub
 from ..types import ObjType, SensorType, Stage
 from .camera import focal_length

@@ -7,7 +7,7 @@ Reads: contacts, poses of geoms, cvel. Writes: sensor_fresh.
 """
 
 from ..dynamics.objects import velocity_at
-from ..geometry.contact import FAR
+from ..geometry.contact_list import FAR
 from ..geometry.mesh import vertex
 from ..kernel import kernel
 from ..kernel.dispatch import dispatch

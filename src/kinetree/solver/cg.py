@@ -8,7 +8,7 @@ from ..constraint.island import DOFS, DOFS_END, END, FIRST
 from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from .cost import update_group
 from .linesearch import search
 from .primal import (

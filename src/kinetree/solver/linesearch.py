@@ -9,7 +9,7 @@ Each world stops by itself. Reads: efc_jar, efc_Jv, sol_Ma, sol_Mv, sol_step, qf
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, minimum, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import Constraint
 from .cone import middle_mass, zones
 from .cost import friction_bound

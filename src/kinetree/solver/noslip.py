@@ -9,7 +9,7 @@ from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import Constraint, Solver
 from .dual import acceleration, add_force, finish, product, project, see_forces, set_force
 from .pgs import WORSE, bounded

@@ -12,7 +12,7 @@ from ..constraint.rows import is_sparse
 from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..types import Constraint, DisableBit
 from .cost import update_rows
 from .dual import acceleration, add_force, finish, product, project, see_forces, see_forces_of, set_force

@@ -7,7 +7,7 @@ disc_v (result), disc_L, disc_w. As in MuJoCo the result is zero where A is sing
 
 from ..kernel import kernel
 from ..kernel.ops import any_, maximum, not_, sqrt, where, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 
 SINGULAR = 1e-10  # determinant of 2 x 2 and 3 x 3, pivot of larger ones
 CLOSE = 1e-10  # in the square of the length, and in the multiplier

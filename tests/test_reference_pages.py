@@ -1,4 +1,4 @@
-"""The reference pages are what the declarations say: run `python -m kinetree.reference docs/reference` after a change."""
+"""The reference pages are what the declarations say: run `python -m kinetree.reference_pages docs/reference` after a change."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kinetree import reference
+from kinetree import reference_pages
 from kinetree.data_fields import DATA_FIELDS
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from kinetree.types import MUJOCO_ENUMS
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "reference"
-PAGES = reference.pages()
+PAGES = reference_pages.pages()
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -28,7 +28,7 @@ def test_committed_page_is_what_the_generator_gives(page):
     committed = (FOLDER / page).read_text(encoding="utf-8").splitlines()
     generated = PAGES[page].splitlines()
     different = [(i + 1, a, b) for i, (a, b) in enumerate(zip(committed, generated, strict=False)) if a != b][:3]
-    assert committed == generated, f"docs/reference/{page} is out of date, run `{reference.COMMAND}`: {different}"
+    assert committed == generated, f"docs/reference/{page} is out of date, run `{reference_pages.COMMAND}`: {different}"
 
 
 @pytest.mark.parametrize("page, fields", [("model.md", MODEL_FIELDS), ("model.md", OPTION_FIELDS),
@@ -61,7 +61,7 @@ def test_sizes_and_enumerations_are_listed():
 
 
 def test_stages_are_documented():
-    public, inner = reference.stages()
+    public, inner = reference_pages.stages()
     assert public
     for stage in [*public, *inner]:
         section = PAGES["stages.md"].split(f"### {stage.__name__}\n")[1].split("\n### ")[0]
@@ -72,7 +72,7 @@ def test_stages_of_programs_are_left_out():
     """Stages that other code defines join the table of stages, but not the reference."""
     from kinetree.kernel import STAGES
 
-    names = {stage.__name__ for part in reference.stages() for stage in part}
+    names = {stage.__name__ for part in reference_pages.stages() for stage in part}
     assert names == {s.__name__ for s in STAGES if s.__module__.startswith("kinetree.")}
 
 
@@ -85,8 +85,8 @@ def test_environment_page_names_every_variable():
 
 
 def test_command_line(tmp_path, capsys):
-    assert reference.main([str(tmp_path / "new")]) == 0
+    assert reference_pages.main([str(tmp_path / "new")]) == 0
     assert {path.name for path in (tmp_path / "new").iterdir()} == set(PAGES)
     assert capsys.readouterr().out.splitlines() == [str(tmp_path / "new" / name) for name in PAGES]
-    assert reference.main([]) == 2
-    assert reference.COMMAND in capsys.readouterr().err
+    assert reference_pages.main([]) == 2
+    assert reference_pages.COMMAND in capsys.readouterr().err

@@ -9,7 +9,7 @@ sec. 6.5). The factors are U with a unit diagonal, above the diagonal, and L, on
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, where, zero
-from .quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 
 
 @kernel

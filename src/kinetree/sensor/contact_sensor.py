@@ -6,10 +6,10 @@ compute them one world at a time. Reads: contacts, efc_force, cvel. Writes: sens
 
 from ..constraint.contact_force import contact_wrench
 from ..dynamics.objects import velocity_at
-from ..geometry.contact import FAR
+from ..geometry.contact_list import FAR
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum, zero
-from ..math.quaternion import MIN_VALUE
+from ..math.constants import MIN_VALUE
 from ..math.spatial import add_scaled6, angular, linear
 from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, scale, sub
 from ..types import ConDataField, ObjType, SensorType

@@ -11,7 +11,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.conformance.tolerances import CONSTRAINT_ROWS, SENSOR_CONSTRAINT
-from kinetree.contacts import MEMBERS
+from kinetree.contact_view import MEMBERS
 from tests.constraint.in_contact import CONES, along, start
 from tests.constraint.paired_rows import our_jacobian
 from tests.pipeline.both import close, quietly
