@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 
 from ..build import Code
 from ..machine import machine_named
@@ -16,6 +18,7 @@ from .emit import objects_of
 def main():
     """Until there are no more jobs. What is printed on the way must not get among the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, who is interrupted too, ends it
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:
@@ -28,3 +31,10 @@ def main():
         reply = {"mark": mark, "sizes": [len(content) for content in contents]}
         answers.write(json.dumps(reply).encode() + b"\n" + b"".join(contents))
         answers.flush()
+
+
+def _end_with(parent):
+    """Leave at once when the parent is gone: LLVM may take minutes for what nobody waits for any more."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
