@@ -309,14 +309,14 @@ def until_it_fits(owner: Any, status: int, run: Callable[..., int], *arguments: 
     owner: a Data, or lanes. status: what the run returned.
     """
     while status:
-        grow(owner, status)
+        owner._grow(status)
         status = run(*arguments)
 
 
 def let_in(owner: Any, run: Callable[..., int], *arguments: Any) -> int:
     """What a run returns, once it has a workspace; raises if another thread is inside."""
     while (status := run(*arguments)) == BUSY:
-        grow(owner, status)
+        owner._grow(status)
     return status
 
 
