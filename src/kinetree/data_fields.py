@@ -179,9 +179,9 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("qfrc_actuator", "nv", REAL, "mixed", "force of actuators", "fwd_actuation"),
     Result("qfrc_smooth", "nv", REAL, "mixed", "sum of all forces but those of constraints", "fwd_acceleration"),
     Result("qacc_smooth", "nv", REAL, "mixed", "acceleration without constraints", "fwd_acceleration"),
-    Input("aba_force", "nv", REAL, "mixed", "aba: applied force without the bias", "aba"),
-    Input("aba_diagonal", "nv", REAL, "mixed", "aba: what to add to the diagonal of M", "aba"),
-    Result("aba_qacc", "nv", REAL, "mixed", "aba: acceleration under aba_force", "aba"),
+    Input("aba_force", "nv", REAL, "mixed", "what `aba` takes: applied force without the bias", "user"),
+    Input("aba_diagonal", "nv", REAL, "mixed", "what `aba` takes: what to add to the diagonal of M", "user"),
+    Result("aba_qacc", "nv", REAL, "mixed", "acceleration under aba_force", "aba"),
     Result("qfrc_constraint", "nv", REAL, "mixed", "force of constraints", "fwd_constraint/inverse"),
     Result("qfrc_inverse", "nv", REAL, "mixed", "applied force that would give qacc", "inverse"),
     # after the constraints

@@ -83,7 +83,7 @@ def test_fields_of_stages_are_stale_until_the_stage_has_run():
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: i.name)
 @pytest.mark.parametrize("how", ["forward", "step", "halves", "callback"])
 def test_nothing_that_forward_computes_is_stale_afterwards(how, integrator):
-    """Only passes nobody asked for, results of `inverse`, and matrices of integrators that did not run."""
+    """Only passes nobody asked for, results of `inverse` and `aba`, and matrices of integrators that did not run."""
     pair = tree(HARMLESS, integrator=int(integrator))
     model, data = pair.model, pair.ours
     if how == "callback":
@@ -94,7 +94,7 @@ def test_nothing_that_forward_computes_is_stale_afterwards(how, integrator):
     else:
         (kt.forward if how == "forward" else kt.step)(model, data)
     stale = {name for name, field in DATA_FIELDS.items() if field.shown and data.is_stale(name)}
-    assert set(ALL_LAZY) <= stale <= {*ALL_LAZY, "qfrc_inverse", "qDeriv", "solver_fwdinv"}
+    assert set(ALL_LAZY) <= stale <= {*ALL_LAZY, "qfrc_inverse", "qDeriv", "solver_fwdinv", "aba_qacc"}
 
 
 @pytest.mark.criteria("P-LAZY-STALE")
