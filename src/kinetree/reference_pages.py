@@ -17,7 +17,7 @@ from typing import Any
 
 import kinetree
 
-from . import data_fields, model_fields, pipeline, work_fields
+from . import data_fields, model_fields, pipeline
 from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .fields import CONSTANT_DIMS, Field
 from .kernel import STAGES
@@ -161,11 +161,11 @@ def data_page() -> str:
         *_sections(data_fields, "DATA_FIELDS", shown, (*FIELD_COLUMNS, "role")),
         "## Notes",
         "What a world remembers beside its state and results: read-only, copied and pickled with them, and not in `dir(data)`.",
-        *_sections(data_fields, "DATA_FIELDS", {k: f for k, f in DATA_FIELDS.items() if k not in shown}, FIELD_COLUMNS),
+        markdown_table(FIELD_COLUMNS, [_row(field) for field in DATA_FIELDS.values() if not field.shown]),
         "## Work",
         "What stages compute with. It belongs to the thread that runs them, and is no part of a Data; kernels see it as "
         "`d.<name>`.",
-        *_sections(work_fields, "WORK_FIELDS", WORK_FIELDS, FIELD_COLUMNS),
+        markdown_table(FIELD_COLUMNS, [_row(field) for field in WORK_FIELDS.values()]),
         "## State",
         "Parts of `data.get_state(spec)`, in the order of the vector.",
         markdown_table(("bit", "field"), state),
