@@ -211,7 +211,7 @@ def test_user_types_with_callbacks_between_the_stages():
         mujoco.set_mjcb_act_bias(None)
     actuator_dynamics(pair.model, pair.ours)
     pair.ours.act_dot[:] = rates
-    pair.ours.user_gain[0], pair.ours.user_bias[0] = gain, bias
+    pair.ours._arrays["user_gain"][0], pair.ours._arrays["user_bias"][0] = gain, bias
     actuator_forces(pair.model, pair.ours)
     agree(pair, FIELDS, FORCE)
 

@@ -87,7 +87,7 @@ def state(name: str, seed: int) -> Pair:
     """Both sides with everything of tendons computed, ours over fields that were not numbers before."""
     pair = paired(model_of(name).to_mujoco(), seed)
     for field in REALS[:-1]:
-        getattr(pair.ours, field)[...] = np.nan
+        pair.ours._arrays[field][...] = np.nan
     for stage in (tendon, tendon_path, tendon_velocity, make_m, rne_bias, tendon_bias):
         stage(pair.model, pair.ours)
     return pair
