@@ -154,7 +154,7 @@ def test_nothing_is_written_by_whom_is_refused(world, deed):
     model, data, _, _ = world
     data.reset()
     kt.step(model, data, 3)
-    data._arrays["overflow"][0] = data._arrays["H_pattern"][0] = 1
+    data._arrays["overflow"][0] = 1
     before, words = data._arrays.fixed.copy(), data._arrays.tables[0].copy()
     with taken_by_another(data), pytest.raises(kt.BusyError):
         DEEDS[deed](*world)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
+import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,8 +20,10 @@ from kinetree.batch.lanes import LaneData
 from kinetree.data_fields import DATA_FIELDS
 from kinetree.fields import NOTE, REAL, ROLES
 from kinetree.kernel.stage import STAGES
+from kinetree.memory import START, Memory
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS
 from kinetree.work_fields import WORK_FIELDS
+from kinetree.workspace import World
 from tests import corpora
 
 MEMORIES = ("sweep_axis", "H_pattern")  # 0: there is none
@@ -46,17 +53,22 @@ def assert_same(a, b, where):
 
 @pytest.mark.parametrize(("name", "path"), MODELS, ids=[name for name, _ in MODELS])
 def test_nothing_is_left_for_the_next_call(name, path):
-    """Every stage, after each other, in a world whose work memory is spoilt before each, and in one where it is not."""
+    """Every stage, after each other, in a world whose work memory is spoilt before each, and in one where it is not.
+
+    The latter runs in a thread of its own, as its work memory would be the same else.
+    """
     model = kt.load(path)
     clean = in_motion(model)
     spoilt = clean.copy()
-    kt.forward(model, clean)
-    kt.forward(model, spoilt)
-    for stage in (*CALLS, kt.forward, kt.inverse, kt.step1, kt.step2, kt.step, kt.step):
-        stage(model, clean)
-        spoil(spoilt)
-        stage(model, spoilt)
-        assert_same(clean, spoilt, f"{name}, {stage.__name__}")
+    with ThreadPoolExecutor(1) as elsewhere:
+        for solver in (kt.Solver.NEWTON, kt.Solver.PGS):
+            model.opt.solver = solver
+            for stage in (kt.forward, *CALLS, kt.forward, kt.inverse, kt.step1, kt.step2, kt.step, kt.step):
+                elsewhere.submit(stage, model, clean).result()
+                spoil(spoilt)
+                stage(model, spoilt)
+                assert clean._arrays.workspace is not spoilt._arrays.workspace
+                assert_same(clean, spoilt, f"{name}, {solver.name}, {stage.__name__}")
 
 
 def test_lanes_have_work_memory_of_their_own():
@@ -181,3 +193,113 @@ def test_every_field_has_a_role_of_its_table():
     ):
         assert {field.role for field in table.values()} == roles <= set(ROLES)
     assert not any(field.writable for field in WORK_FIELDS.values())
+
+
+TWO_AXES = """<mujoco><worldbody><body><joint axis="{}"/><geom size=".1" mass="1"/><body pos="0 0 1"><joint axis="0 1 0"/>
+    <geom size=".1" mass="1"/></body></body></worldbody></mujoco>"""
+
+
+def test_a_callback_may_use_its_data_with_another_model():
+    one, two = (kt.load(TWO_AXES.format(axis)) for axis in ("1 0 0", "0 0 1"))
+    plain, data = in_motion(one), in_motion(one)
+    called = copy.copy(one)
+    called.callbacks.control = lambda m, d: kt.kinematics(two, d)
+    kt.step(one, plain, 3)
+    for _ in range(3):
+        kt.step(called, data)
+    np.testing.assert_array_equal(plain.qpos, data.qpos)
+    assert data._arrays.kind == one._kin() and data._arrays.workspace is plain._arrays.workspace
+
+
+def test_a_copy_is_of_the_model_that_ran_last():
+    one, two = (kt.load(TWO_AXES.format(axis)) for axis in ("1 0 0", "0 0 1"))
+    data, other = kt.Data(one), kt.Data(two)
+    kt.step(two, data)
+    kt.step(two, other)
+    twin = data.copy()
+    kt.step(two, twin)
+    assert twin._arrays.workspace is other._arrays.workspace
+
+
+def test_distances_in_a_callback_are_those_of_the_pair():
+    bodies = "".join(f'<body pos="{x} 0 0"><freejoint/><geom size=".1"/></body>' for x in (0, 1, 4))
+    model = kt.load(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    found = []
+    model.callbacks.control = lambda m, d: found.extend(kt.geom_distance(m, d, 0, other)[0] for other in (1, 2))
+    kt.forward(model, kt.Data(model))
+    np.testing.assert_allclose(found, [0.8, 3.8], atol=1e-12)
+
+
+def test_callbacks_that_run_stages_find_the_same_second_workspace():
+    model = kt.load("humanoid")
+    seen = set()
+
+    def note(m, d):
+        kt.kinematics(m, d)
+        seen.add(d._arrays.workspace)
+
+    model.callbacks.control = note
+    data = kt.Data(model)
+    for _ in range(5):
+        kt.step(model, data)
+    assert len(seen) == 1 and data._arrays.workspace not in seen
+
+
+def test_room_of_workspaces_is_not_saved():
+    """A hundred bodies and one contact: a matrix of couplings that is larger than all that the Data holds."""
+    bodies = "".join(f'<body pos="{k} 0 .0999"><freejoint/><geom size=".1"/></body>' for k in range(3))
+    many = "".join(f'<body pos="{k} 0 9"><freejoint/><geom size=".1"/></body>' for k in range(100))
+    joined = '<body pos="0 .199 .0999"><freejoint/><geom size=".1"/></body>'
+    model = kt.load(f'<mujoco><worldbody><geom type="plane" size="9 9 1"/>{bodies}{joined}{many}</worldbody></mujoco>')
+    data = kt.Data(model)
+    kt.step(model, data)
+    assert data._arrays.capacity["maxlink"] > 10_000
+    twin = pickle.loads(pickle.dumps(data))
+    assert twin._arrays.capacity["maxlink"] == START
+    kt.step(model, data)
+    kt.step(twin.model, twin)
+    np.testing.assert_array_equal(data.qpos, twin.qpos)
+
+
+@pytest.mark.parametrize("where", ["tell", "use"])
+def test_an_interrupt_leaves_no_table_that_points_nowhere(where, monkeypatch):
+    """Growing is broken off where tables are written: afterwards all goes on as if nothing had happened."""
+    model = kt.load("humanoid")
+    wanted, data, other = kt.Data(model), kt.Data(model), kt.Data(model)
+    kt.step(model, wanted, 50)
+    owner = Memory if where == "tell" else World
+    real, times = getattr(owner, where), [2]
+
+    def broken(self, *arguments):
+        times[0] -= 1
+        if times[0] == 0:
+            raise KeyboardInterrupt
+        return real(self, *arguments)
+
+    monkeypatch.setattr(owner, where, broken)
+    with pytest.raises(KeyboardInterrupt):
+        data._make_room({name: 2 * n for name, n in data._arrays.capacity.items()})
+        data._arrays.use(None)
+        data._arrays.borrow()
+    monkeypatch.setattr(owner, where, real)
+    kt.step(model, other, 50)
+    kt.step(model, data, 50)
+    for each in (data, other):
+        np.testing.assert_array_equal(each.qpos, wanted.qpos)
+
+
+def test_callbacks_and_growing_without_a_compiler():
+    """In plain Python arrays that were replaced in the middle of a pass are looked up again."""
+    program = """
+        import kinetree as kt
+        bodies = "".join(f'<body pos="{k} 0 .09"><freejoint/><geom size=".1"/></body>' for k in range(6))
+        model = kt.load(f'<mujoco><worldbody><geom type="plane" size="9 9 1"/>{bodies}</worldbody></mujoco>')
+        calls = []
+        model.callbacks.control = lambda m, d: calls.append(kt.kinematics(m, d))
+        data = kt.Data(model)
+        kt.step(model, data)
+        assert data.ncon == 6 and len(calls) == 1, (data.ncon, len(calls))
+    """
+    env = {**os.environ, "KINETREE_JIT": "0"}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]

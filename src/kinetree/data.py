@@ -22,7 +22,7 @@ from .efc import dense_jacobian, is_dense
 from .fields import REAL
 from .initial import everything_awake, wants_sleepers, write_initial_state
 from .layout import FieldHolder, assign, checked, read_only, shown
-from .memory import grown
+from .memory import grown, starting_capacity
 from .model import Model
 from .named import NamedAccess
 from .occupancy import BUSY, INSIDE, OWNER, exclusive, holding, raise_kept, reading, refuse
@@ -121,9 +121,7 @@ class Data(NamedAccess, FieldHolder):
     def _belong_to(self, model: Model) -> None:
         """Stages of this model need not look at what lies here: it is of that model, or nothing."""
         kin = model._kin()
-        if self._arrays.kind != kin:
-            self._arrays.kind = kin
-            self._arrays.use(None)
+        self._arrays.be_of(kin)
         self.__dict__["_as_data"], self.__dict__["_kin"] = (model._as_model[0], self.address), kin
 
     def _belongs_to(self, model: Any) -> bool:
@@ -247,7 +245,7 @@ class Data(NamedAccess, FieldHolder):
         """A second Data of the same model, with the same contents."""
         out = _blank(self.model)
         out._restore(self._arrays.capacity, self._arrays.fixed, self._arrays.room)
-        out._arrays.kind = self._kin
+        out._arrays.be_of(self._kin)
         out.__dict__["_as_data"], out.__dict__["_kin"] = (self._as_data[0], out.address), self._kin
         return out
 
@@ -264,12 +262,22 @@ class Data(NamedAccess, FieldHolder):
     def __reduce__(self) -> tuple:
         own = self if self._belongs_to(self.model) else self.copy()._adopt(self.model)
         world = own._arrays
-        return _restore, (LAYOUT.fingerprint, own.model, world.capacity, world.fixed.tobytes(), world.room.tobytes())
+        capacity = {name: world.capacity[name] for name in COUNTS}  # that of workspaces is none of a saved Data
+        return _restore, (LAYOUT.fingerprint, own.model, capacity, world.fixed.tobytes(), world.room.tobytes())
 
     def record(self) -> SimpleNamespace:
         """The data for kernels that run as plain Python; writes go to this Data."""
         world = self._arrays
-        return SimpleNamespace(**world, **world.borrow(), guard=self._guard, address=self.address)
+        out = SimpleNamespace(**world, **world.borrow(), guard=self._guard, address=self.address)
+        workspace = world.workspace
+        out.desk = np.zeros(2, np.int64)  # nobody is kept out here
+
+        def renew() -> None:
+            """Python has had a word, and may have made room."""
+            vars(out).update(**world, **(workspace or {}))
+
+        out.renew = renew
+        return out
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *(name for name, field in DATA_FIELDS.items() if field.shown)})
@@ -289,7 +297,7 @@ def lower_flags(arrays: World) -> np.ndarray:
     """Forget that room was missing; returns how much was needed."""
     needed = arrays["needed"].copy()
     arrays["needed"][:] = arrays["overflow"][:] = 0
-    arrays["H_pattern"][0] = 0  # what it describes was not written to the end
+    arrays.forget_pattern()
     return needed
 
 
@@ -322,7 +330,7 @@ def let_in(owner: Any, run: Callable[..., int], *arguments: Any) -> int:
 
 @holding(0)
 def _let_in(owner: Any) -> None:
-    owner._arrays.let_in()
+    owner._arrays.borrow()
 
 
 @holding(0)
@@ -338,12 +346,13 @@ def _restore(fingerprint: str, model: Model, capacity: dict[str, int], fixed: by
     out = _blank(model)
     world = out._arrays
     if fingerprint == LAYOUT.fingerprint and len(fixed) == world.fixed.size:
-        capacity = check_capacity(capacity, len(growing))
+        capacity = {**starting_capacity(), **check_capacity(capacity, len(growing))}
         out._make_room(capacity)
     if fingerprint != LAYOUT.fingerprint or (len(fixed), len(growing)) != (world.fixed.size, world.room.size):
         raise ValueError("this Data was saved with another version of kinetree: its fields differ")
     out._restore(capacity, np.frombuffer(fixed, np.uint8), np.frombuffer(growing, np.uint8))
     check_saved(world, out.sizes, capacity)
+    world.note_capacity()
     return out
 
 

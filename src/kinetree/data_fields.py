@@ -75,6 +75,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("act_dot", "na", REAL, "mixed", "rate of change of act", "fwd_actuation"),
     State("userdata", "nuserdata", REAL, "mixed", "numbers of the user, never touched", "user"),
     Result("sensordata", "nsensordata", REAL, "mixed", "readings of all sensors", "sensor"),
+    Note("sensor_due", "nsensor", INT, "1", "sensors: 1 if it is to be computed now", "sensor"),
     Note("sensor_fresh", "nsensordata", REAL, "mixed", "sensors: readings before delay and interval", "sensor"),
     State("tree_asleep", "ntree", INT, "1", "next tree asleep with it; awake: minus a countdown", "sleep"),
     # poses

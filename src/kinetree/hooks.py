@@ -71,13 +71,15 @@ def answer(address: int) -> None:
     kept = {name: arrays[name].copy() for name in (*NOTES, *COUNTS, "warning_number")}
     try:
         with arrays.set_aside():
-            _call_back(model, data, which)
+            try:
+                _call_back(model, data, which)
+            finally:
+                data._adopt(model)  # a callback may have used it with another model
     finally:
         for name in NOTES:
             arrays[name][...] = kept[name]
         for name in COUNTS:
             arrays[name][:] = kept[name] + arrays["warning_number"] - kept["warning_number"]
-        data._adopt(model)  # a callback may have used it with another model
 
 
 def _call_back(model: Model, data: Data, which: int) -> None:

@@ -105,6 +105,7 @@ class Memory(Mapping[str, np.ndarray]):
         self.layout, self.sizes, self.lanes, self.real = layout, sizes, lanes, real
         self.capacity = starting_capacity()
         self._views: dict[str, np.ndarray] = {}
+        self._before: np.ndarray | None = None
         self._fixed = _placement(layout, False, tuple(sizes.items()), lanes, real)
         self._grows = self._placed(self.capacity)
         self.fixed, self.room = self._fixed.buffer(), self._grows.buffer()
@@ -157,6 +158,9 @@ class Memory(Mapping[str, np.ndarray]):
             old, new = self[key], grows.view(room, key)
             kept = min(len(old), len(new))
             new[:kept] = old[:kept]
-        self._views = {key: view for key, view in self._views.items() if key in self._fixed.places}
-        self._grows, self.room, self.capacity = grows, room, dict(capacity)
+        self._before = self.room  # until the tables point elsewhere: an interrupt may come at any line here
+        self._grows, self.room = grows, room
         self.tell()
+        self._views = {key: view for key, view in self._views.items() if key in self._fixed.places}
+        self.capacity = dict(capacity)
+        self._before = None

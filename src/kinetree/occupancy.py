@@ -29,7 +29,7 @@ MAIN = 0
 PROCESS = np.zeros(MAIN + 4, np.int64)
 
 BUSY = -100
-"""What an entry returns if it was refused the Data."""
+"""What an entry returns if it was refused the Data, or if the Data has no workspace that its thread can work in."""
 
 # Takes a Data at an address for this thread: compiled, as threads in compiled code do not wait for Python's lock. Set by
 # `kernel`; without it nothing is compiled, and there is nobody to keep out.

@@ -29,7 +29,6 @@ from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
 from .dynamics.velocity import com_vel
 from .dynamics.waking import wake, wake_by_contacts, wake_by_equalities, wake_by_tendons
-from .geometry.distance import pair_distance
 from .geometry.driver import collision
 from .hooks import USER_ACTUATORS, USER_PASSIVE, USER_SENSORS, begin_part, hook, makes_room, user_control
 from .integrator.advance import advance_inputs, advance_state
@@ -398,7 +397,7 @@ __all__ = [
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "implicit", "implicitfast",
     "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics", "lie_down", "make_constraint",
-    "make_m", "pair_distance", "passive", "position_readings", "rangefinders", "reference_constraint",
+    "make_m", "passive", "position_readings", "rangefinders", "reference_constraint",
     "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
     "sensor_history", "sensor_pos", "sensor_vel", "settle", "smooth_derivative", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",

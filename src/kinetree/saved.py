@@ -25,7 +25,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "ne": (0, "nefc + 1"), "nf": (0, "nefc + 1"), "nl": (0, "nefc + 1"), "nisland": (0, "ntree + 1"),
     "nidof": (0, "nv + 1"), "ntree_awake": (0, "ntree + 1"), "nbody_awake": (0, "nbody + 1"),
     "nparent_awake": (0, "nbody + 1"), "nv_awake": (0, "nv + 1"), "nawake_run": (0, "nbody + 1"),
-    "ngroup": (0, "ntree + 1"),
+    "ngroup": (0, "ntree + 1"), "sensor_due": (0, 2),
     "tree_asleep": (-11, "ntree"), "tree_pass": (-11, "ntree"), "tree_awake": (0, 2),
     "body_awake": (min(SleepState), max(SleepState) + 1), "body_awake_ind": (0, "nbody"),
     "parent_awake_ind": (0, "nbody"), "dof_awake_ind": (0, "nv"), "tree_order": (0, 3),
@@ -80,13 +80,13 @@ COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
 
 def check_capacity(capacity: Any, room: int) -> dict[str, int]:
     """The capacity that a saved Data claims, if it can be that of this many bytes."""
-    if not isinstance(capacity, Mapping) or set(capacity) != set(CAPACITIES):
+    if not isinstance(capacity, Mapping) or set(capacity) != set(COUNTS):
         raise ValueError("this Data is damaged: its capacity is not a number for each growing size")
-    for name in CAPACITIES:
+    for name in COUNTS:
         n = capacity[name]
         if type(n) is not int or not 0 < n <= min(room, 2 * LIMIT):
             raise ValueError(f"this Data is damaged: its capacity {name} is {n!r}")
-    return {name: capacity[name] for name in CAPACITIES}
+    return {name: capacity[name] for name in COUNTS}
 
 
 def check_saved(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int], capacity: Mapping[str, int]) -> None:
@@ -100,7 +100,8 @@ def _problems(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Ite
     for name, field in DATA_FIELDS.items():
         if field.dtype == FLAG:
             yield from _outside(name, arrays[name].view(np.uint8), 0, 2)
-    if arrays["capacity"].tolist() != [sizes[name] for name in CAPACITIES]:
+    saved = dict(zip(CAPACITIES, arrays["capacity"].tolist(), strict=True))
+    if any(saved[name] != sizes[name] for name in COUNTS):
         yield f"capacity is {arrays['capacity'].tolist()}, which is not the room that there is"
     for name, (low, high) in RANGES.items():
         values, end = arrays[name], _number(high, sizes)

@@ -12,8 +12,6 @@ from .fields import INT, REAL, Field, Work, table
 MAX_OF_PAIR = 50  # contacts of one pair of geoms; MuJoCo's mjMAXCONPAIR
 
 WORK_FIELDS: dict[str, Field] = table([
-    # sensors
-    Work("sensor_due", "nsensor", INT, "1", "sensors: 1 if it is to be computed now", "sensor"),
     # kinematics
     Work("half_sin", "nq", REAL, "1", "kinematics: sine of half of qpos - qpos0", "kinematics"),
     Work("half_cos", "nq", REAL, "1", "kinematics: cosine of half of qpos - qpos0", "kinematics"),

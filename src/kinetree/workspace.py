@@ -1,7 +1,7 @@
 """Workspaces: the work memory of a thread, which all its worlds of one kind borrow while compiled code runs on them.
 
 A world points to a workspace. Compiled code looks on the way in whether it is one of its thread, and free; if not, it comes
-back and is given another (`World.let_in`). It is not free where Python runs in the middle of a stage: in callbacks and handlers
+back and is given another (`World.borrow`). It is not free where Python runs in the middle of a stage: in callbacks and handlers
 of signals, which may run stages on other worlds, or on the same one.
 """
 
@@ -70,11 +70,11 @@ def _workspace(kind: Any, sizes: Mapping[str, int], lanes: int | None, real: str
     """A free workspace of this thread, for worlds of models of one content."""
     shelf: dict[Any, weakref.WeakSet[Workspace]] = _OF_THREAD.__dict__.setdefault("shelf", {})
     key = kind, lanes, real
-    for workspace in shelf.get(key, ()):
+    for workspace in list(shelf.get(key, ())):  # handlers of signals may put more there
         if workspace.is_free:
             return workspace
-    for empty in [each for each, kept in shelf.items() if not kept]:
-        del shelf[empty]
+    for empty in [each for each, kept in list(shelf.items()) if not kept]:
+        shelf.pop(empty, None)
     workspace = Workspace(sizes, lanes, real)
     shelf.setdefault(key, weakref.WeakSet()).add(workspace)
     return workspace
@@ -93,6 +93,7 @@ class World(Memory):
         self.guard = new_guard()
         self.guard[SELF] = self.address
         self.workspace: Workspace | None = None
+        self._spare: Workspace | None = None
         self._views_of_lanes = np.array([*(table.ctypes.data for table in self.tables[1:]), 0])  # ends with a zero
         for table in self.tables:
             for name, array in (("stages", stages), ("views", self._views_of_lanes), ("guard", self.guard),
@@ -112,32 +113,43 @@ class World(Memory):
         self["capacity"][:] = [self.capacity[name] for name in CAPACITIES]
 
     def use(self, workspace: Workspace | None) -> None:
-        """Point to a workspace, or to none."""
+        """Point to a workspace, or to none. Until all words are written nobody is let in, should an interrupt come between."""
+        for table in self.tables:
+            LAYOUT.point(table, "desk", NOBODYS)
         self.workspace = workspace
         for k, table in enumerate(self.tables):
             table[LAYOUT.word[WORK_LAYOUT.name]] = 0 if workspace is None else workspace.tables[k].ctypes.data
-            LAYOUT.point(table, "desk", NOBODYS if workspace is None else workspace.desk)
+        if workspace is not None:
+            for table in self.tables:
+                LAYOUT.point(table, "desk", workspace.desk)
+
+    def be_of(self, kind: Any) -> None:
+        """Belong to models of another content."""
+        if self.kind != kind:
+            self.use(None)
+            self.kind = kind
 
     def borrow(self) -> Workspace:
-        """A workspace that this thread can work in, with room for as much as there is in this world."""
-        if self.workspace is None or not self._at_hand(self.workspace):
+        """A workspace that is free for this thread, with room for as much as there is in this world."""
+        workspace = self.workspace
+        if workspace is None or not workspace.is_free:
             workspace = _workspace(self.kind, self.sizes, self.lanes, self.real)
             workspace.at_least(self.capacity)
             self.use(workspace)
-        assert self.workspace is not None
-        return self.workspace
+        return workspace
 
-    def _at_hand(self, workspace: Workspace) -> bool:
-        """Whether it is free, or compiled code is inside with this very world, and asks for room."""
-        desk = workspace.desk
-        return bool(desk[THREAD] == threading.get_ident() and desk[HOLDER] in (0, self.address))
+    @property
+    def at_hand(self) -> Workspace | None:
+        """The workspace that may be changed: it is free, or compiled code is inside with this very world, and asks for room."""
+        desk = NOBODYS if self.workspace is None else self.workspace.desk
+        mine = desk[THREAD] == threading.get_ident() and desk[HOLDER] in (0, self.address)
+        return self.workspace if mine else None
 
-    def let_in(self) -> bool:
-        """Have a workspace that is free; whether it is another one than before."""
-        before = self.workspace
-        if before is not None and not before.is_free:
-            self.use(None)
-        return self.borrow() is not before
+    def forget_pattern(self) -> None:
+        """After a pass that lacked room: what the pattern of the Hessian describes was not written to the end."""
+        workspace = self.at_hand
+        if workspace is not None:
+            workspace["H_pattern"][0] = 0
 
     def make_room(self, capacity: Mapping[str, int]) -> None:
         """Give growing fields another capacity, with what they held, and the workspace at least that much.
@@ -146,8 +158,9 @@ class World(Memory):
         interrupt in between must not leave a capacity that the memory does not have.
         """
         self["capacity"][:] = np.minimum(self["capacity"], [capacity[name] for name in CAPACITIES])
-        if self.workspace is not None and self._at_hand(self.workspace):
-            self.workspace.at_least(capacity)
+        workspace = self.at_hand
+        if workspace is not None:
+            workspace.at_least(capacity)
         else:  # it is another's to change
             self.use(None)
         super().make_room(capacity)
@@ -156,12 +169,13 @@ class World(Memory):
     @contextmanager
     def set_aside(self) -> Iterator[None]:
         """Keep what lies in the workspace while Python runs in the middle of a stage: all else must use another one."""
-        workspace = self.borrow()
+        workspace = self.at_hand or self.borrow()
         before = int(workspace.desk[HOLDER])
         workspace.desk[HOLDER] = self.address
         try:
             yield
         finally:
-            workspace.desk[HOLDER] = before
+            self._spare = self.workspace  # that the next callback finds it, and need not make one
             workspace.at_least(self.capacity)
+            workspace.desk[HOLDER] = before
             self.use(workspace)

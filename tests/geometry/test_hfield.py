@@ -9,8 +9,8 @@ import pytest
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.states import random_quaternion
-from kinetree.data_fields import MAX_OF_PAIR
 from kinetree.geometry.driver import collision
+from kinetree.work_fields import MAX_OF_PAIR
 from tests.geometry.scenes import GEOMETRY, OTHER_SIZES, both, detect, rows, vertices
 
 SHAPES = ("sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")

@@ -41,7 +41,7 @@ def model_damping(m, d, a):
         a.damping[i] = -a.h[0] * d.qDeriv[diagonal(m, i)]
 
 
-@kernel
+@kernel(apart=True)  # rows may have been given more room just before
 def respond(m, d, a):
     """Torque and acceleration, once positions, velocities and all other forces are known."""
     for i in range(m.nv):

@@ -138,7 +138,7 @@ def forget(d):
             d.convex_near[row, k] = 0.0
 
 
-@stage(scalar=True, rare=True, part_of="pair_distance", unfused=True)
+@stage(scalar=True, rare=True, part_of="geom_distance", unfused=True)
 def nearest_points(m, d):
     """Distance of the pair in narrow_geom and its nearest points, in row 0 of convex_near. Part of MuJoCo's mj_geomDistance."""
     forget(d)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..capacity import MAXCON, MAXFACE, MAXHULL, fits
 from ..fields import REAL
-from ..kernel import kernel, stage
+from ..kernel import function, kernel, stage
 from ..kernel.ops import minimum, where, zero
 from ..kernel.stage import check_arguments
 from ..layout import checked
@@ -86,7 +86,7 @@ def by_gjk(m, d, reach):
     note_distance(d, where(near, dist, reach), where3(near, first, nowhere), where3(near, second, nowhere))
 
 
-@stage(rare=True)
+@stage(rare=True, part_of="geom_distance")
 def pair_distance(m, d):
     """Distance of the pair in narrow_geom and its points, in row 0 of convex_near. MuJoCo's mj_geomDistance."""
     if m.ngeom == 0:
@@ -108,6 +108,15 @@ def reserve(m, d):
 
 
 # from Python
+
+
+@function(first=int, second=int, reach="1", row="7")
+def _distance_of(m, d, a):
+    """Distance and points of two geoms, as `pair_distance` finds them within a reach."""
+    d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH] = a.first, a.second, a.reach[0]
+    pair_distance(m, d)
+    for k in range(7):
+        a.row[k] = d.convex_near[0, k]
 
 
 def geom_distance(
@@ -132,15 +141,12 @@ def geom_distance(
 
 @holding(1)
 def _measure(model: Model, data: Data, first: int, second: int, reach: float) -> np.ndarray:
-    """Distance and points. Both geoms steer addresses in compiled code: nobody else may be there when they are written."""
-    arrays, kinds = data._arrays, model.geom_type
-    pair, work, near = arrays["narrow_geom"], arrays["narrow_work"], arrays["convex_near"]
+    """Distance and points."""
+    kinds = model.geom_type
     field = kinds[first] == GeomType.HFIELD or kinds[second] == GeomType.HFIELD
-    pair[0], pair[1], work[REACH] = first, second, reach
-    pair_distance(model, data)
-    row = near[0, :7].copy()
-    while field and 0.0 < row[0] < work[REACH]:  # only the first prisms within reach count: are there nearer ones?
-        pair[0], pair[1], work[REACH] = first, second, row[0]
-        pair_distance(model, data)
-        row = near[0, :7].copy() if near[0, 0] < row[0] else row
+    row = _distance_of(model, data, first=first, second=second, reach=reach).row
+    while field and 0.0 < row[0] < reach:  # only the first prisms within reach count: are there nearer ones?
+        reach = row[0]
+        nearer = _distance_of(model, data, first=first, second=second, reach=reach).row
+        row = nearer if nearer[0] < row[0] else row
     return row

@@ -1,6 +1,6 @@
 """Derivative of smooth forces by joint velocities.
 
-MuJoCo: mjd_smooth_vel, mjd_passive_vel. Entries exist where one dof moves the other (see math/sparse_lu); a tendon or
+MuJoCo: mjd_smooth_vel, mjd_passive_vel. Entries exist where one dof moves the other (see integrator/sparse_lu); a tendon or
 actuator that couples other dofs keeps its part inside of this pattern. What tendon armature adds to qfrc_bias is left out,
 as in MuJoCo. Writes: qDeriv = d (qfrc_passive + qfrc_actuator - qfrc_bias) / d qvel.
 """

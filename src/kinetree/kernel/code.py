@@ -4,7 +4,6 @@ A file's date tells nothing of an edit in a helper elsewhere. Here the code of a
 plain constants they use, the files of the compiler, the layouts of the machine and the version of LLVM.
 """
 
-import dis
 import functools
 import hashlib
 import importlib.metadata
@@ -12,8 +11,7 @@ import pathlib
 import types as pytypes
 
 from .decorator import BOUNDS
-
-EXTENDED_ARG, LOAD_GLOBAL, LOAD_NAME = (dis.opmap[name] for name in ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
+from .names import global_names
 
 COMPILER = pathlib.Path(__file__).parent / "jit"
 NOT_IN_CODE = ("host.py", "library.py", "worker.py")  # files of it that have no part in machine code
@@ -42,19 +40,6 @@ def language():
     return language_digest(COMPILER)
 
 
-def _global_names(code):
-    """Names that a piece of bytecode loads as globals. `dis` would tell as well, in ten times the time."""
-    names, extended, text = {}, 0, code.co_code
-    for at in range(0, len(text), 2):
-        operation, argument = text[at], text[at + 1] | extended
-        extended = argument << 8 if operation == EXTENDED_ARG else 0
-        if operation == LOAD_GLOBAL:
-            names[code.co_names[argument >> 1]] = None  # the last bit is not part of the index
-        elif operation == LOAD_NAME:
-            names[code.co_names[argument]] = None
-    return names
-
-
 def _globals_of(function):
     """Named objects a function can reach: its globals, attributes of modules and classes among them, and its closure."""
     named = list(zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()), strict=True))
@@ -62,7 +47,7 @@ def _globals_of(function):
     while codes:
         code = codes.pop()
         codes += [c for c in code.co_consts if isinstance(c, pytypes.CodeType)]
-        for name in _global_names(code):  # true globals only: d.crb is not the stage crb
+        for name in global_names(code):  # true globals only: d.crb is not the stage crb
             if name in function.__globals__:
                 named += _within(name, function.__globals__[name], code.co_names)
     return named
@@ -79,7 +64,8 @@ def _within(name, value, names, around=()):
 @functools.cache
 def describe(function):
     """A kernel's own digest, the kernels it names, and the stages it calls through the table."""
-    h = hashlib.sha256(f"{function.__module__}.{function.__qualname__}".encode())
+    apart = getattr(function, "apart", False)
+    h = hashlib.sha256(f"{function.__module__}.{function.__qualname__} {apart}".encode())
     codes = [function.__code__]
     while codes:
         code = codes.pop()
@@ -97,6 +83,7 @@ def describe(function):
             h.update(f"{name}=stage {value.stage_index}".encode())  # its index is in the code, its body is not
         elif isinstance(value, pytypes.FunctionType):
             callees.append(value)
+            h.update(f"{name}={value.__module__}.{value.__qualname__}".encode())  # a variant may lead to another
         elif isinstance(value, (int, float, str, tuple)):
             h.update(f"{name}={value!r}".encode())  # globals are frozen: they are part of the code
     return h.digest(), tuple(callees), tuple(stages)

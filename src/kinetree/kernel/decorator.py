@@ -12,11 +12,14 @@ JIT = os.environ.get("KINETREE_JIT", "1") != "0"
 BOUNDS = os.environ.get("KINETREE_BOUNDS", "0") not in ("", "0")
 
 
-def kernel(function=None, *, scalar=False):
-    """Mark a function as a kernel; scalar=True says that it branches on values, so lanes run it one by one."""
+def kernel(function=None, *, scalar=False, apart=False):
+    """Mark a function as a kernel; scalar=True says that it branches on values, so lanes run it one by one.
+
+    apart: not inlined, so that it looks up again where growing fields lie: they may have moved before it is called.
+    """
     if function is None:
-        return lambda f: kernel(f, scalar=scalar)
-    function.scalar_only, function.unfused = scalar, False
+        return lambda f: kernel(f, scalar=scalar, apart=apart)
+    function.scalar_only, function.unfused, function.apart = scalar, False, apart
     return function
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from ..data import let_in
 from ..fields import REAL, Field
 from ..layout import Layout, checked
-from ..occupancy import ERROR
 from .decorator import JIT, kernel
 from .entry import Entry
 from .machine import float_machine
@@ -55,8 +54,9 @@ class Function:
             self._run(model.address, 0, words.ctypes.data)
             return SimpleNamespace(**arrays)
         let_in(data, self._run, model.address, data.address, words.ctypes.data)
-        if data._guard[ERROR]:
-            data._grow()  # which raises what went wrong in a stage that was called
+        while data._arrays["overflow"][0]:  # a stage that it called lacked room, or raised
+            data._grow()
+            let_in(data, self._run, model.address, data.address, words.ctypes.data)
         return SimpleNamespace(**arrays)
 
 

@@ -5,7 +5,7 @@
   its handlers of signals run. A solve goes on until one of them has raised (`interrupted`): it is then broken off by the flag
   that says that room was missing, on which every pass is undone, and the driver raises what was kept.
 * A stage that is yet to be compiled has `bring_in` in its place in the table, which asks Python for it.
-Python runs in the main thread only, where its signals are handled; other threads are never kept waiting for its lock.
+Signals are handled in Python's main thread only; others wait for its lock where they ask for callbacks or stages to compile.
 The words of a Data's guard and their meaning stand in `occupancy.py`.
 """
 
@@ -50,6 +50,7 @@ def ask_python(d, which):
     In plain Python what it raises is simply raised.
     """
     _CALLED[which](d.address)
+    d.renew()
     return 1
 
 
@@ -102,10 +103,20 @@ def through_table(m, d, index):
 
 
 @kernel
+def ask(d, which):
+    """The same; whoever runs stages on the way there finds the workspace in use."""
+    before = 1 * d.desk[HOLDER]
+    d.desk[HOLDER] = d.guard[SELF]
+    well = ask_python(d, which)
+    d.desk[HOLDER] = before
+    return well
+
+
+@kernel
 def bring_in(m, d):
     """Stands in the table for stages that are yet to be compiled: has that done, and runs them."""
     index = d.guard[CALLED]
-    if ask_python(d, COMPILE) == 0:
+    if ask(d, COMPILE) == 0:
         d.overflow[0] = 1
         return 1
     return call_stage(m, d, index)
@@ -115,7 +126,7 @@ def bring_in(m, d):
 def call_user(d, which):
     """Have Python call functions of the user, who may run stages on this very Data. What they raise ends the pass."""
     d.guard[HOOK], d.guard[INSIDE] = which, 0
-    if ask_python(d, ANSWER) == 0:
+    if ask(d, ANSWER) == 0:
         d.overflow[0] = 1
     d.guard[INSIDE] = 1
 
@@ -135,7 +146,7 @@ def time_is_up(d, patience):
 def interrupted(d):
     """For loops that may take long: whether to leave, as the pass will be undone. A handler of a signal may have raised."""
     if time_is_up(d, SOLVE):
-        if ask_python(d, LISTEN) == 0:
+        if ask(d, LISTEN) == 0:
             d.overflow[0] = 1
         d.guard[SINCE] = clock()
     return d.overflow[0] != 0

@@ -8,6 +8,7 @@ variant need beside m and d travels through the text after a star; in the text i
 from types import FunctionType
 
 from .decorator import kernel
+from .names import global_names
 from .stage import plain
 
 
@@ -60,7 +61,7 @@ def order_of(function):
 def kernels_in(text):
     """The kernels and stages that a function names, in the order in which it first does."""
     scope = text.__globals__
-    return {name: scope[name] for name in text.__code__.co_names if is_kernel(scope.get(name))}
+    return {name: scope[name] for name in global_names(text.__code__) if is_kernel(scope.get(name))}
 
 
 def is_kernel(value):
@@ -71,6 +72,7 @@ def is_kernel(value):
 def _copied(name, function, scope):
     """A function of the same code that sees other globals."""
     out = FunctionType(function.__code__, scope, function.__name__, closure=function.__closure__)
+    out.__defaults__, out.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     out.__dict__.update(function.__dict__)
     out.__doc__, out.__module__ = function.__doc__, function.__module__
     out.__qualname__ = f"{name}.{function.__qualname__}"

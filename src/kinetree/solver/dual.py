@@ -60,6 +60,7 @@ def project(m, d):
     """All rows of Y, unless there is no room for them."""
     for i in range(m.nv):
         d.sol_root[i] = sqrt(d.qLDiagInv[i])
+        d.H_mark[i] = 0
     r = at = 0
     while r < d.nefc[0]:
         rows, n = d.efc_J_rowsuper[r] + 1, mark_ancestors(m, d, r)

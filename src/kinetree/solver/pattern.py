@@ -187,6 +187,8 @@ def write_row(d, i, start, n, room):
 def set_filled_pattern(m, d):
     """The pattern with all that elimination fills in; rows lie in the order of elimination."""
     sort_rows(m, d)
+    for i in range(m.nv):
+        d.H_mark[i] = 0
     start = 0
     for place in range(m.nv - 1, -1, -1):
         i = d.H_order[place]
@@ -236,6 +238,7 @@ def set_pattern(m, d):
             set_tree_pattern(m, d)
         else:
             set_filled_pattern(m, d)
-        d.H_pattern[0] = crossing + 1
+        d.H_pattern[0] = 0
         if d.overflow[0] == 0:
+            d.H_pattern[0] = crossing + 1
             find_supernodes(m, d)

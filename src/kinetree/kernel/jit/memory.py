@@ -6,7 +6,8 @@ the data points: kernels write `d.body_frc` all the same.
 
 * Inner dimensions come from the *declaration* ("nbody 3"), never from an array: the type must not depend on the model.
 * Indices do not wrap. `KINETREE_BOUNDS=1` compiles an unsigned check that also catches -1.
-* Pointers and shapes are loaded as invariant: the table is rewritten only between calls.
+* Pointers and shapes are loaded as invariant: the table is rewritten only between calls of stages, and before kernels that
+  are `apart`. Those of the driver's own arrays are not.
 """
 
 from llvmlite import ir
@@ -29,21 +30,21 @@ def attribute(builder, handle, name):
     """m.body_mass: the words of a field, or a constant."""
     if name not in handle.type.fields:
         raise KernelError(f"{handle.type} has no field {name!r}: {nearest(name, handle.type.fields)}")
-    kind, word, behind = handle.type.fields[name]
+    kind, word, behind, fixed = handle.type.fields[name]
     table = handle.part
     if behind is not None:
         table = builder.inttoptr(_word(builder, table, behind, True), table.type)
     if not isinstance(kind, Field):
         x = _word(builder, table, word, False)
         return Value(kind, (builder.bitcast(x, F64) if kind == FLOAT else x,))
-    pointer = builder.inttoptr(_word(builder, table, word, True), kind.element.as_pointer())
-    sizes = [_word(builder, table, word + 1 + k, True) for k in kind.run_time_dims]
+    pointer = builder.inttoptr(_word(builder, table, word, fixed), kind.element.as_pointer())
+    sizes = [_word(builder, table, word + 1 + k, fixed) for k in kind.run_time_dims]
     return Value(kind, (pointer, *sizes))
 
 
 def set_constant(builder, handle, name, value):
     """a.steps = 3: write a constant's word."""
-    kind, word, _ = handle.type.fields.get(name, (None, None, None))
+    kind, word, *_ = handle.type.fields.get(name, (None, None))
     if kind is None or isinstance(kind, Field):
         raise KernelError(f"{name} is no constant of {handle.type}: assign to entries of fields")
     x = cast(builder, value, kind).part

@@ -118,7 +118,7 @@ class Translator(Expressions):
         parameters = named_parameters(node, self.arguments, self.function.__qualname__)
         returned = self.result if self.result is not None else NOTHING
         self.ir = ir.Function(self.module, function_type(self.arguments, returned), self.symbol)
-        self.ir.attributes.add("alwaysinline")
+        self.ir.attributes.add("noinline" if getattr(self.function, "apart", False) else "alwaysinline")
         self.first = self.ir.append_basic_block()  # for the variables
         body = self.ir.append_basic_block()
         self.builder, at = ir.IRBuilder(body), 0

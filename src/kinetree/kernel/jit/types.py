@@ -140,7 +140,8 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """m, d or a: a pointer to a table of words. fields: name -> (type, first word, word of the table it stands in or None)."""
+    """m, d or a: a pointer to a table of words. fields: name -> type, first word, word of the table it stands in or
+    None, whether it stays where it is."""
 
     name: str
     fields: dict = field(repr=False)
@@ -161,12 +162,13 @@ def handle_type(layout, real=None, step=1):
 
 
 def _fields_of(layout, real, step, behind):
-    fields = {key: (SEEN[kind], layout.word[key], behind) for key, kind in layout.constants.items()}
+    fields = {key: (SEEN[kind], layout.word[key], behind, False) for key, kind in layout.constants.items()}
     for key, each in (*layout.fields.items(), *layout.elsewhere.items()):
         is_real = each.dtype == REAL
         value = Lane(*real) if is_real and real is not None else SEEN[each.dtype]
         inner = each.static_dims()[1:] if each.dims else ()
-        fields[key] = Field(each.dtype, value, (None, *inner), step if is_real else 1), layout.word[key], behind
+        kind, fixed = Field(each.dtype, value, (None, *inner), step if is_real else 1), key in layout.fields
+        fields[key] = kind, layout.word[key], behind, fixed
     if layout.inner is not None:
         fields |= _fields_of(layout.inner, real, step, layout.word[layout.inner.name])
     return fields
