@@ -255,17 +255,13 @@ class StablePD:
     def _run(self, kernel: Any, data: Data, *steps: int) -> int:
         """Run a kernel; after a closer look where it has doubts about target or solver, with more room if that is lacking."""
         self._arrays["unsettled"] = 0
+        obstacles = {DOUBTFUL: self._check_target, COUPLED: self._choose_again}
         status = run(kernel, self._model, data, self._arrays, *steps)
-        for obstacle, remove in (
-            (DOUBTFUL, self._check_target),
-            (COUPLED, self._choose_again),
-        ):  # in the kernel's order
-            if status == obstacle:
-                remove()
-                status = run(kernel, self._model, data, self._arrays, *steps)
-        while must_go_on(status):
-            left = left_to_do(self._model, data, sum(steps), status)
-            steps = steps and (left,)
+        while status in obstacles or must_go_on(status):
+            if status in obstacles:
+                obstacles[status]()
+            else:
+                steps = steps and (left_to_do(self._model, data, sum(steps), status),)
             status = run(kernel, self._model, data, self._arrays, *steps)
         return status
 
