@@ -20,6 +20,7 @@ from kinetree.batch.lanes import LaneData
 from kinetree.data_fields import DATA_FIELDS
 from kinetree.fields import NOTE, REAL, ROLES
 from kinetree.kernel.stage import STAGES
+from kinetree.layout import Layout
 from kinetree.memory import START, Memory
 from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS
 from kinetree.work_fields import WORK_FIELDS
@@ -261,13 +262,13 @@ def test_room_of_workspaces_is_not_saved():
     np.testing.assert_array_equal(data.qpos, twin.qpos)
 
 
-@pytest.mark.parametrize("where", ["tell", "use"])
+@pytest.mark.parametrize("where", ["tell", "use", "point"])
 def test_an_interrupt_leaves_no_table_that_points_nowhere(where, monkeypatch):
     """Growing is broken off where tables are written: afterwards all goes on as if nothing had happened."""
     model = kt.load("humanoid")
     wanted, data, other = kt.Data(model), kt.Data(model), kt.Data(model)
     kt.step(model, wanted, 50)
-    owner = Memory if where == "tell" else World
+    owner = {"tell": Memory, "use": World, "point": Layout}[where]
     real, times = getattr(owner, where), [2]
 
     def broken(self, *arguments):

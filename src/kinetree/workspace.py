@@ -93,6 +93,9 @@ class World(Memory):
         self.guard = new_guard()
         self.guard[SELF] = self.address
         self.workspace: Workspace | None = None
+        self._pointing = False  # whether the tables do
+        # Of a stage in the middle of which Python runs: its workspace, and the one that is used meanwhile.
+        self._held: Workspace | None = None
         self._spare: Workspace | None = None
         self._views_of_lanes = np.array([*(table.ctypes.data for table in self.tables[1:]), 0])  # ends with a zero
         for table in self.tables:
@@ -114,6 +117,7 @@ class World(Memory):
 
     def use(self, workspace: Workspace | None) -> None:
         """Point to a workspace, or to none. Until all words are written nobody is let in, should an interrupt come between."""
+        self._pointing = False
         for table in self.tables:
             LAYOUT.point(table, "desk", NOBODYS)
         self.workspace = workspace
@@ -122,6 +126,7 @@ class World(Memory):
         if workspace is not None:
             for table in self.tables:
                 LAYOUT.point(table, "desk", workspace.desk)
+        self._pointing = True
 
     def be_of(self, kind: Any) -> None:
         """Belong to models of another content."""
@@ -132,7 +137,7 @@ class World(Memory):
     def borrow(self) -> Workspace:
         """A workspace that is free for this thread, with room for as much as there is in this world."""
         workspace = self.workspace
-        if workspace is None or not workspace.is_free:
+        if workspace is None or not workspace.is_free or not self._pointing:
             workspace = _workspace(self.kind, self.sizes, self.lanes, self.real)
             workspace.at_least(self.capacity)
             self.use(workspace)
@@ -169,7 +174,7 @@ class World(Memory):
     @contextmanager
     def set_aside(self) -> Iterator[None]:
         """Keep what lies in the workspace while Python runs in the middle of a stage: all else must use another one."""
-        workspace = self.at_hand or self.borrow()
+        workspace = self._held = self.at_hand or self.borrow()
         before = int(workspace.desk[HOLDER])
         workspace.desk[HOLDER] = self.address
         try:
