@@ -222,7 +222,9 @@ def test_copies_share_the_model_and_nothing_else(make):
 def test_pickle_keeps_everything():
     data = stepped()
     other = pickle.loads(pickle.dumps(data))
-    assert other.buffer.tobytes() == data.buffer.tobytes()
+    for name in DATA_FIELDS:
+        if name != "capacity":  # the room of workspaces is not saved
+            np.testing.assert_array_equal(other._arrays[name], data._arrays[name], err_msg=name)
     kt.fwd_position(other.model, other)
     kt.fwd_position(data.model, other)
     np.testing.assert_array_equal(other.xpos, data.xpos)
