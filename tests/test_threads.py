@@ -17,6 +17,7 @@ import pytest
 import kinetree as kt
 from kinetree.batch.lanes import LaneData
 from kinetree.kernel import JIT, float_machine, ready, stage
+from kinetree.needs import on_request
 from kinetree.occupancy import CHANGING, OWNER, reading
 
 pytestmark = pytest.mark.skipif(not JIT, reason="Python's lock keeps threads apart where nothing is compiled")
@@ -406,7 +407,7 @@ def test_worlds_side_by_side_from_the_first_call_on():
     assert done.stdout.strip() == "same", done.stderr
 
 
-@stage(rare=True)
+@stage(when=on_request)
 def needed_by_all(m, d):
     """For the tests."""
     d.time[0] += 1.0

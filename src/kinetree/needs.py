@@ -1,6 +1,7 @@
-"""Which of the rare stages a model needs: they are compiled with its others, at once, where several processors can help.
+"""Conditions on a model: what `@stage(when=…)` says of the models that a stage exists for.
 
-A stage that is needed after all, as options change or a function is called, is compiled when it is first called.
+The stages that a model needs are compiled together, where several processors can help. One that is needed after all, as options
+change or a function is called, is compiled when it is first called.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 Need = Callable[["Model"], bool]
 
 
+def on_request(model: Model) -> bool:
+    """No model by itself: no step has the stage, some function of the user's does."""
+    return False
+
+
 def flag(bit: EnableBit) -> Need:
     """A flag is set."""
     return lambda model: bool(model.opt.enableflags & bit)
@@ -28,9 +34,9 @@ def option(name: str) -> Need:
     return lambda model: bool(getattr(model.opt, name))
 
 
-def integrator(kind: Integrator) -> Need:
-    """It is the model's integrator."""
-    return lambda model: model.opt.integrator == kind
+def integrator(*kinds: Integrator) -> Need:
+    """The model's integrator is one of them."""
+    return lambda model: model.opt.integrator in kinds
 
 
 def solver(kind: Solver) -> Need:
@@ -68,58 +74,7 @@ def either(*needs: Need) -> Need:
     return lambda model: any(need(model) for need in needs)
 
 
-S = SensorType
+# What stages of several files have in common.
 SLEEPS = flag(EnableBit.SLEEP)
-CONVEX = either(*(shapes(kind) for kind in (GeomType.ELLIPSOID, GeomType.CYLINDER, GeomType.MESH)))
-DISTANCES = sensor(S.GEOMDIST, S.GEOMNORMAL, S.GEOMFROMTO)
-FORCES = sensor(S.ACCELEROMETER, S.FORCE, S.TORQUE, S.FRAMELINACC, S.FRAMEANGACC, S.USER)
-RK4 = integrator(Integrator.RK4)
 MEDIUM = either(option("density"), option("viscosity"))
-
-NEEDS: dict[str, Need] = {
-    # collision
-    "near_points": CONVEX,
-    "near_prisms": shapes(GeomType.HFIELD),
-    "lowest_corners": shapes(GeomType.PLANE, GeomType.MESH),
-    "capsule_with_box": shapes(GeomType.CAPSULE, GeomType.BOX),
-    "box_with_box": shapes(GeomType.BOX, GeomType.BOX),
-    "pair_distance": DISTANCES,
-    "nearest_points": DISTANCES,
-    # sleep
-    "update_sleep": SLEEPS,
-    "lie_down": SLEEPS,
-    "wake": SLEEPS,
-    "wake_by_tendons": SLEEPS,
-    "wake_by_contacts": SLEEPS,
-    "wake_by_equalities": SLEEPS,
-    # constraints
-    "equality_rows": some("neq"),
-    "exact_diagonal": flag(EnableBit.DIAGEXACT),
-    "solve_newton": solver(Solver.NEWTON),
-    "newton_direction": solver(Solver.NEWTON),
-    "solve_cg": solver(Solver.CG),
-    "solve_pgs": solver(Solver.PGS),
-    "solve_noslip": option("noslip_iterations"),
-    # dynamics
-    "energy_pos": either(flag(EnableBit.ENERGY), sensor(S.E_POTENTIAL)),
-    "energy_vel": either(flag(EnableBit.ENERGY), sensor(S.E_KINETIC)),
-    "tendon_lengths": some("ntendon"),
-    "fluid": MEDIUM,
-    "fluid_slopes": both(MEDIUM, either(integrator(Integrator.IMPLICIT), integrator(Integrator.IMPLICITFAST))),
-    "symmetric_fluid_slopes": MEDIUM,
-    "subtree_vel": sensor(S.SUBTREELINVEL, S.SUBTREEANGMOM, S.USER),
-    "rne_post_constraint": FORCES,
-    # sensors
-    "position_readings": sensor(),
-    "velocity_readings": sensor(),
-    "acceleration_readings": sensor(),
-    "contact_readings": sensor(S.TOUCH, S.CONTACT, S.TACTILE),
-    "distance_readings": DISTANCES,
-    "rangefinders": sensor(S.RANGEFINDER),
-    # integrators
-    "euler": integrator(Integrator.EULER),
-    "implicit": integrator(Integrator.IMPLICIT),
-    "implicitfast": integrator(Integrator.IMPLICITFAST),
-    "rk4": RK4,
-    "compare_fwd_inv": flag(EnableBit.FWDINV),
-}
+DISTANCES = sensor(SensorType.GEOMDIST, SensorType.GEOMNORMAL, SensorType.GEOMFROMTO)

@@ -38,6 +38,7 @@ from .integrator.implicit import discrete_acceleration, implicit_acceleration, i
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
 from .kernel import kernel, stage
 from .kernel.guard import hear_again, hear_nothing
+from .needs import SLEEPS, flag, integrator, on_request
 from .sensor.acceleration import acceleration_readings
 from .sensor.contact_sensor import contact_readings
 from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
@@ -212,7 +213,7 @@ def forward_without_sensors(m, d, *controller):
     forward_from(m, d, Stage.NONE, False, *controller)
 
 
-@stage(rare=True)
+@stage(when=SLEEPS)
 def lie_down(m, d):
     """Put trees to sleep that are ready for it. MuJoCo's mj_sleep and mj_updateSleep."""
     note_positions(m, d)
@@ -247,21 +248,21 @@ def advance(m, d, *controller):
         advance_state(m, d)
 
 
-@stage(rare=True)
+@stage(when=integrator(Integrator.EULER))
 def euler(m, d, *controller):
     """One semi-implicit Euler step from the accelerations of `forward`. MuJoCo's mj_Euler."""
     euler_acceleration(m, d, *controller)
     advance(m, d, *controller)
 
 
-@stage(rare=True)
+@stage(when=integrator(Integrator.IMPLICIT))
 def implicit(m, d):
     """One step of the full implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICIT."""
     implicit_acceleration(m, d)
     advance(m, d)
 
 
-@stage(rare=True)
+@stage(when=integrator(Integrator.IMPLICITFAST))
 def implicitfast(m, d):
     """One step of the fast implicit integrator. MuJoCo's mj_implicit with mjINT_IMPLICITFAST."""
     implicitfast_acceleration(m, d)
@@ -280,7 +281,7 @@ def rk4_end(m, d):
         rk4_finish(m, d)
 
 
-@stage(rare=True)
+@stage(when=integrator(Integrator.RK4))
 def rk4(m, d):
     """Four forward passes, the first of which has been made. MuJoCo's mj_RungeKutta."""
     rk4_start(m, d)
@@ -331,7 +332,7 @@ def restore_acceleration(m, d):
         d.qacc[i] = d.saved_acc[i]
 
 
-@stage(rare=True)
+@stage(when=flag(EnableBit.FWDINV))
 def compare_fwd_inv(m, d):
     """How far forward and inverse dynamics differ in constraint and applied force: solver_fwdinv. MuJoCo's mj_compareFwdInv.
 
@@ -378,7 +379,7 @@ def inverse(m, d):
     inverse_from(m, d, Stage.NONE, True)
 
 
-@stage(rare=True)
+@stage(when=on_request)
 def damping(m, d):
     """Symmetric part of the derivative of passive and actuator forces by qvel: qDeriv. Part of MuJoCo's mjd_smooth_vel."""
     set_damping(m, d)

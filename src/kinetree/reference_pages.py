@@ -21,7 +21,7 @@ from . import data_fields, model_fields, pipeline
 from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .fields import CONSTANT_DIMS, Field
 from .kernel import STAGES
-from .kernel.variant import order_of
+from .kernel.order import order_of
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, attributes
 from .types import MUJOCO_ENUMS

@@ -15,6 +15,7 @@ import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import LaneData
 from kinetree.kernel import JIT, STAGES, float_machine, machine, stage
+from kinetree.needs import on_request
 from kinetree.occupancy import ERROR
 
 
@@ -153,7 +154,7 @@ def test_another_model_of_the_same_sizes_may_use_the_data():
     np.testing.assert_allclose(data.subtree_mass[0], 2.0 * model.body_mass.sum())
 
 
-@stage(rare=True)
+@stage(when=on_request)
 def rarely_needed(m, d):
     """For the tests."""
     d.time[0] += 1.0
@@ -196,7 +197,7 @@ def test_a_stage_is_compiled_when_it_is_first_called(monkeypatch):
     assert data.time == 25.0 and compiled == ["no", "yes"]
 
 
-@stage(rare=True)
+@stage(when=on_request)
 def called_at_last(m, d):
     """For the tests."""
     d.time[0] = 1.0

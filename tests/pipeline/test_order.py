@@ -7,7 +7,7 @@ import pytest
 import kinetree as kt
 from kinetree import pipeline
 from kinetree.control.forward import controlled_forward, torque_forward
-from kinetree.kernel.variant import order_of
+from kinetree.kernel.order import order_of
 from kinetree.prerequisites import PREREQUISITES
 from kinetree.staleness import MAKERS
 from kinetree.symbols import trace

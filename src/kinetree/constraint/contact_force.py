@@ -19,6 +19,7 @@ from ..kernel import function, kernel, stage
 from ..kernel.ops import where, zero
 from ..math.spatial import join, scale6
 from ..math.vec3 import dot, get3, mul_mat_t_vec
+from ..needs import on_request
 from ..occupancy import holding
 from ..prerequisites import prepare
 from ..types import Constraint
@@ -81,7 +82,7 @@ def add_contact_forces(m, d, result):
             add_wrench(d, result, m.geom_bodyid[d.contact_geom[c, 1]], point, wrench)
 
 
-@stage(rare=True)
+@stage(when=on_request)
 def contact_wrenches(m, d):
     """Force and torque of every contact on its second body, in the contact frame. MuJoCo's mj_contactForce for all of them."""
     for c in range(d.ncon[0]):

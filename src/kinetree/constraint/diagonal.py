@@ -8,6 +8,7 @@ Reads: efc_J, qLD, qLDiagInv. Writes: efc_diagA and what `impedance` writes. Scr
 from ..dynamics.factor import pass_up
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
+from ..needs import flag
 from ..types import EnableBit
 from .impedance import make_impedance
 from .jacobian_product import spread_row
@@ -29,7 +30,7 @@ def exact_weight(m, d, row):
     return total
 
 
-@stage(rare=True)
+@stage(when=flag(EnableBit.DIAGEXACT))
 def exact_diagonal(m, d):
     """Under the flag `diagexact`, the exact diagonal and the impedances it gives. Part of MuJoCo's mj_projectConstraint.
 

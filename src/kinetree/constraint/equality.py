@@ -11,6 +11,7 @@ from ..kernel.ops import zero
 from ..math.quaternion import mul_quat
 from ..math.spatial import get6, scale6
 from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat_vec, outer, scale9, sub
+from ..needs import some
 from ..types import Constraint, EqType, ObjType
 from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put_entry, take_out_trees
 
@@ -240,7 +241,7 @@ def scalar_equality(m, d, e):
         count(d, 1, n)
 
 
-@stage(rare=True, part_of="make_constraint")
+@stage(when=some("neq"), part_of="make_constraint")
 def equality_rows(m, d):
     """Rows of all equalities that are on, in the order of the model. MuJoCo's mj_instantiateEquality.
 

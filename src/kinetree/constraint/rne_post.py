@@ -20,7 +20,9 @@ from ..dynamics.tendon_force import add_tendon_forces, set_pushes
 from ..kernel import function, kernel, stage
 from ..kernel.stage import check_arguments
 from ..math.spatial import add_scaled6, get6, set6
+from ..needs import sensor
 from ..prerequisites import prepare
+from ..types import SensorType as S
 from .contact_force import add_contact_forces
 from .equality_force import add_equality_forces
 from .tendon_push import add_row_pushes
@@ -28,6 +30,8 @@ from .tendon_push import add_row_pushes
 if TYPE_CHECKING:
     from ..data import Data
     from ..model import Model
+
+READS_FORCES = sensor(S.ACCELEROMETER, S.FORCE, S.TORQUE, S.FRAMELINACC, S.FRAMEANGACC, S.USER)
 
 
 @kernel
@@ -43,7 +47,7 @@ def set_external(m, d):
         add_tendon_forces(m, d, d.cfrc_ext)
 
 
-@stage(rare=True)
+@stage(when=READS_FORCES)
 def rne_post_constraint(m, d):
     """Accelerations of bodies, external and interaction forces: cacc, cfrc_ext, cfrc_int. MuJoCo's mj_rnePostConstraint."""
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -6,7 +6,8 @@ MuJoCo: mj_energyPos, mj_energyVel. Writes: energy [J], flg_energypos, flg_energ
 from ..kernel import kernel, stage
 from ..kernel.ops import needs, zero
 from ..math.vec3 import dot, root
-from ..types import DisableBit, JointType
+from ..needs import either, flag, sensor
+from ..types import DisableBit, EnableBit, JointType, SensorType
 from .spring import (
     is_stiff,
     joint_stiffness,
@@ -66,7 +67,7 @@ def spring_energy(m, d):
     return total
 
 
-@stage(rare=True)
+@stage(when=either(flag(EnableBit.ENERGY), sensor(SensorType.E_POTENTIAL)))
 def energy_pos(m, d):
     """Potential energy of weights and springs: energy[0]. MuJoCo's mj_energyPos."""
     total = zero(d.energy[0])
@@ -78,7 +79,7 @@ def energy_pos(m, d):
     d.flg_energypos[0] = True
 
 
-@stage(rare=True)
+@stage(when=either(flag(EnableBit.ENERGY), sensor(SensorType.E_KINETIC)))
 def energy_vel(m, d):
     """Kinetic energy of the motion qvel: energy[1], half of qvel' M qvel. MuJoCo's mj_energyVel."""
     total = zero(d.energy[1])

@@ -11,6 +11,7 @@ from ..kernel.ops import absolute, maximum, minimum, sqrt, where
 from ..math.constants import MIN_VALUE
 from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, root, scale, sub
+from ..needs import MEDIUM
 from ..types import GeomType
 from .objects import velocity_at
 from .rne import project_awake
@@ -236,7 +237,7 @@ def set_body_force(m, d, b):
         set6(d.body_frc, b, scale6(wrench_at_origin(d, b, point, axes, torque, force), present))
 
 
-@stage(rare=True)
+@stage(when=MEDIUM)
 def fluid(m, d):
     """Joint forces of the medium: qfrc_fluid. MuJoCo's mj_fluid."""
     for run in range(d.nawake_run[0]):

@@ -10,6 +10,7 @@ dof_awake_ind, their lengths; qvel and qacc of trees that fall asleep. Scratch: 
 from ..initial import FULLY_AWAKE
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, any_, copy_sign, not_
+from ..needs import SLEEPS
 from ..types import JointType, SleepPolicy, SleepState
 from .sleep_state import (
     BODIES,
@@ -60,7 +61,7 @@ def update_runs(m, d):
     d.nawake_run[0] = count
 
 
-@stage(rare=True)
+@stage(when=SLEEPS)
 def update_sleep(m, d):
     """Make the lists of what is awake from tree_asleep. MuJoCo's mj_updateSleep."""
     trees = bodies = parents = dofs = 0

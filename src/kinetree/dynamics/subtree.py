@@ -10,6 +10,8 @@ from ..kernel.ops import maximum
 from ..math.constants import MIN_VALUE
 from ..math.spatial import angular, get6, linear, shift_motion
 from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub
+from ..needs import sensor
+from ..types import SensorType
 
 
 @kernel
@@ -42,7 +44,7 @@ def orbit(mass, from_point, to_point, velocity, reference):
     return scale(cross(sub(from_point, to_point), sub(velocity, reference)), mass)
 
 
-@stage(rare=True)
+@stage(when=sensor(SensorType.SUBTREELINVEL, SensorType.SUBTREEANGMOM, SensorType.USER))
 def subtree_vel(m, d):
     """Velocity of each subtree's centre of mass and angular momentum about it. MuJoCo's mj_subtreeVel."""
     for b in range(m.nbody):

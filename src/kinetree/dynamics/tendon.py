@@ -14,6 +14,7 @@ from ..kernel.ops import happens, needs, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import get6, join, linear, set6
 from ..math.vec3 import dot, get3, scale, sub
+from ..needs import some
 from ..types import TendonType, WrapType
 from .armature import may_have_armature, tendon_armature
 from .jacobian import axis_at, last_dof, later_dof, point_bias
@@ -108,7 +109,7 @@ def spatial_tendon(m, d, t):
     d.ten_length[t] = length
 
 
-@stage(rare=True, part_of="tendon")
+@stage(when=some("ntendon"), part_of="tendon")
 def tendon_lengths(m, d):
     """Lengths and Jacobians of tendons; apart, as most models have none. MuJoCo's mj_tendon."""
     for t in range(m.ntendon):

@@ -10,6 +10,7 @@ by `update_sleep` the lists of what is awake.
 from ..kernel import kernel, stage
 from ..kernel.ops import any_, minimum
 from ..math.quaternion import get4, normalize4
+from ..needs import SLEEPS
 from ..types import EnableBit, EqType, JointType, ObjType, SleepState
 from .sleep import FULLY_AWAKE, READY, may_sleep, qpos_of_tree, some_disturb, some_push, update_sleep
 from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, JOINTS, JOINTS_END
@@ -129,7 +130,7 @@ def wake_other(m, d, a, b):
         wake_tree(m, d, a, d.tree_asleep[b])
 
 
-@stage(rare=True)
+@stage(when=SLEEPS)
 def wake(m, d):
     """Wake trees that were moved, move or are pushed; all if sleep is off or the model is another. MuJoCo's mj_wake."""
     every = m.opt_enableflags & EnableBit.SLEEP == 0 or m.edition != d.edition_asleep[0]
@@ -141,7 +142,7 @@ def wake(m, d):
     update_sleep(m, d)
 
 
-@stage(rare=True)
+@stage(when=SLEEPS)
 def wake_by_tendons(m, d):
     """Wake trees that a tendon at its limit ties to a tree awake. MuJoCo's mj_wakeTendon."""
     before = count_awake(m, d)
@@ -161,7 +162,7 @@ def wake_beside(m, d, body, tree):
         wake_tree(m, d, tree, FULLY_AWAKE)
 
 
-@stage(rare=True)
+@stage(when=SLEEPS)
 def wake_by_contacts(m, d):
     """Wake trees that touch a tree awake or a mocap body. MuJoCo's mj_wakeCollision."""
     before = count_awake(m, d)
@@ -240,7 +241,7 @@ def wake_tied(m, d, a, b):
                     wake_tree(m, d, tree, FULLY_AWAKE)
 
 
-@stage(rare=True)
+@stage(when=SLEEPS)
 def wake_by_equalities(m, d):
     """Wake trees that an equality ties to what is awake, or to what sleeps apart from them. MuJoCo's mj_wakeEquality."""
     before = count_awake(m, d)

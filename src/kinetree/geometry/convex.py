@@ -9,6 +9,7 @@ Scratch: narrow_geom holds both geoms, narrow_work the reach or cutoff; convex_n
 from ..kernel import kernel, stage
 from ..kernel.ops import zero
 from ..math.vec3 import add, add_scaled, scale, sub, unit
+from ..needs import DISTANCES, either, shapes
 from ..types import DisableBit, GeomType
 from .clip import add_neighbours
 from .contact_list import ANY_TANGENT, FAR, add_contact
@@ -24,6 +25,7 @@ NUDGES = (
     (1e-7, -0.36, 0.8, 0.48),
     (1e-5, 0.28, 0.576, -0.768),
 )  # share of its size, direction
+CONVEX = either(shapes(GeomType.ELLIPSOID), shapes(GeomType.CYLINDER), shapes(GeomType.MESH))  # no closed form
 BEYOND = 10.0  # how many nudges deep an overlap must be to count
 
 
@@ -138,7 +140,7 @@ def forget(d):
             d.convex_near[row, k] = 0.0
 
 
-@stage(scalar=True, rare=True, part_of="geom_distance", unfused=True)
+@stage(scalar=True, when=DISTANCES, part_of="geom_distance", unfused=True)
 def nearest_points(m, d):
     """Distance of the pair in narrow_geom and its nearest points, in row 0 of convex_near. Part of MuJoCo's mj_geomDistance."""
     forget(d)
@@ -146,7 +148,7 @@ def nearest_points(m, d):
     d.convex_near[0, 0] = dist
 
 
-@stage(scalar=True, rare=True, part_of="collision", unfused=True)
+@stage(scalar=True, when=CONVEX, part_of="collision", unfused=True)
 def near_points(m, d):
     """Contacts of the pair in narrow_geom, in convex_near; places left over are FAR. Part of MuJoCo's mj_collision."""
     forget(d)

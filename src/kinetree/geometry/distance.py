@@ -21,6 +21,7 @@ from ..kernel.ops import minimum, where, zero
 from ..kernel.stage import check_arguments
 from ..layout import checked
 from ..math.vec3 import add_scaled, get3, where3
+from ..needs import DISTANCES
 from ..occupancy import holding
 from ..types import GeomType
 from ..work_fields import MAX_OF_PAIR
@@ -86,7 +87,7 @@ def by_gjk(m, d, reach):
     note_distance(d, where(near, dist, reach), where3(near, first, nowhere), where3(near, second, nowhere))
 
 
-@stage(rare=True, part_of="geom_distance")
+@stage(when=DISTANCES, part_of="geom_distance")
 def pair_distance(m, d):
     """Distance of the pair in narrow_geom and its points, in row 0 of convex_near. MuJoCo's mj_geomDistance."""
     if m.ngeom == 0:

@@ -9,6 +9,7 @@ from ..capacity import MAXCON
 from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import any_, minimum
+from ..needs import shapes
 from ..types import DisableBit, EnableBit, GeomType, SleepState
 from .bounds import balls_meet, oriented_boxes_meet
 from .box_box import box_box
@@ -25,7 +26,7 @@ from .round import capsule_capsule, sphere_capsule, sphere_cylinder, sphere_sphe
 from .sphere_box import sphere_box
 
 
-@stage(rare=True, part_of="collision")
+@stage(when=shapes(GeomType.CAPSULE, GeomType.BOX), part_of="collision")
 def capsule_with_box(m, d):
     """Contacts of the pair in narrow_geom. Part of MuJoCo's mj_collision.
 
@@ -34,7 +35,7 @@ def capsule_with_box(m, d):
     capsule_box(m, d, d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH])
 
 
-@stage(rare=True, part_of="collision")
+@stage(when=shapes(GeomType.BOX, GeomType.BOX), part_of="collision")
 def box_with_box(m, d):
     """Contacts of the pair in narrow_geom. Part of MuJoCo's mj_collision."""
     box_box(m, d, d.narrow_geom[0], d.narrow_geom[1], d.narrow_work[REACH])

@@ -10,6 +10,8 @@ contact: distance, place, direction from the field to the geom.
 from ..kernel import kernel, stage
 from ..kernel.ops import any_, zero
 from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, set3, sub, unit
+from ..needs import shapes
+from ..types import GeomType
 from ..work_fields import MAX_OF_PAIR
 from .contact_list import ANY_TANGENT, FAR, add_contact
 from .convex import REACH, meet_placed
@@ -90,7 +92,7 @@ def keep_near(d, row):
         d.prism_near[row, 4 + k] = normal[k]
 
 
-@stage(scalar=True, rare=True, part_of="collision", unfused=True)
+@stage(scalar=True, when=shapes(GeomType.HFIELD), part_of="collision", unfused=True)
 def near_prisms(m, d):
     """Contacts of the pair in narrow_geom, the first a height field, in prism_near; rows left over are FAR.
 

@@ -8,6 +8,8 @@ Scratch: narrow_geom holds both geoms, narrow_work the reach and then, for each 
 from ..kernel import kernel, stage
 from ..kernel.ops import sqrt, zero
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub
+from ..needs import shapes
+from ..types import GeomType
 from .contact_list import ANY_TANGENT, FAR
 from .mesh import COLD, farthest_place, number_in_mesh, vertex
 from .plane import height, point_on_plane, z_axis
@@ -76,7 +78,7 @@ def note_corner(m, d, mesh, v, n):
     return n
 
 
-@stage(scalar=True, rare=True, part_of="collision")
+@stage(scalar=True, when=shapes(GeomType.PLANE, GeomType.MESH), part_of="collision")
 def lowest_corners(m, d):
     """Corners of a mesh on a plane, the lowest first; places left over have height FAR. Part of MuJoCo's mj_collision."""
     plane, geom = d.narrow_geom[0], d.narrow_geom[1]

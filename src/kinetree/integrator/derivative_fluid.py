@@ -45,6 +45,7 @@ from ..math.vec3 import (
     sub,
     transposed,
 )
+from ..needs import MEDIUM, both, integrator, on_request
 from ..types import Integrator
 from .derivative_rne import is_lone_body
 from .sparse_lu import diagonal, lower, upper
@@ -287,13 +288,13 @@ def set_slopes(m, d, symmetric):
         composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END], symmetric)
 
 
-@stage(rare=True, part_of="implicit")
+@stage(when=both(MEDIUM, integrator(Integrator.IMPLICIT, Integrator.IMPLICITFAST)), part_of="implicit")
 def fluid_slopes(m, d):
     """Slopes for the model's integrator; apart, as most models are in no medium. Part of MuJoCo's mjd_passive_vel."""
     set_slopes(m, d, False)
 
 
-@stage(rare=True, part_of="damping")
+@stage(when=on_request, part_of="damping")
 def symmetric_fluid_slopes(m, d):
     """Their symmetric parts, which stable PD takes whatever the integrator. Part of MuJoCo's mjd_passive_vel."""
     set_slopes(m, d, True)

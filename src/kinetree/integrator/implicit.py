@@ -11,7 +11,8 @@ from ..dynamics.damping import damping_derivative
 from ..dynamics.factor import copy_rows, factor_part, multiply, solve_in_place, solve_part
 from ..dynamics.sleep_state import DOFS, DOFS_END, JOINTS, JOINTS_END
 from ..kernel import kernel, stage
-from ..types import Integrator, JointType
+from ..needs import flag
+from ..types import EnableBit, Integrator, JointType
 from .derivative import smooth_derivative
 from .derivative_actuator import refresh_controls
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
@@ -125,7 +126,7 @@ def discrete_forces(m, d):
                 multiply_rows(m, d.qLU, d.qacc, d.step_acc, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
 
 
-@stage(rare=True)
+@stage(when=flag(EnableBit.INVDISCRETE))
 def discrete_acceleration(m, d):
     """Replace qacc, the change of velocity over a step, by the acceleration that causes it. MuJoCo's mj_discreteAcc.
 

@@ -7,7 +7,6 @@ package's libraries have everything (`ready.py`).
 import functools
 import importlib.util
 
-from ..needs import NEEDS
 from ..occupancy import BUSY, CALLED, ERROR, HOOK, INSIDE, MAIN, OWNER, SELF, SINCE
 from ..workspace import HOLDER, THREAD
 from . import prebuilt, store
@@ -17,6 +16,7 @@ from .guard import enter, leave
 from .levels import NATIVE, code_name, level
 from .loader import load_object
 from .machine import USUAL, words_of
+from .order import stages_of
 from .pool import compile_in_pool
 from .runs import note_run
 
@@ -63,19 +63,16 @@ class Code:
 def needed(entries, machine, model=None):
     """Entries that must be there before some can run for a model: themselves and the stages that they call, from below.
 
-    Rare stages among them that the model does not need are compiled when they are called, after all.
+    Stages among these that the model does without are compiled when they are called, after all.
     """
-    found, todo = list(entries), list(entries)
-    while todo:
-        for stage in reach(todo.pop().kernel)[1]:
-            if stage.entry.rare and not (
-                model is not None and stage.__name__ in NEEDS and NEEDS[stage.__name__](model)
-            ):
+    found = {}  # a dict, for its order
+    for entry in entries:
+        found |= {stage.entry: None for stage in stages_of(entry.kernel, model)} | {entry: None}
+    for entry in found:
+        for stage in reach(entry.kernel)[1]:
+            if stage.entry not in found:
                 stage.expect_on(machine)
-            elif stage.entry not in found:
-                found.append(stage.entry)
-                todo.append(stage.entry)
-    return found[::-1]
+    return list(found)
 
 
 def objects(codes, *levels):

@@ -11,7 +11,7 @@ import pathlib
 import types as pytypes
 
 from .decorator import BOUNDS
-from .names import global_names
+from .names import named_in
 
 COMPILER = pathlib.Path(__file__).parent / "jit"
 NOT_IN_CODE = ("host.py", "library.py", "worker.py")  # files of it that have no part in machine code
@@ -40,27 +40,6 @@ def language():
     return language_digest(COMPILER)
 
 
-def _globals_of(function):
-    """Named objects a function can reach: its globals, attributes of modules and classes among them, and its closure."""
-    named = list(zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()), strict=True))
-    codes = [function.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [c for c in code.co_consts if isinstance(c, pytypes.CodeType)]
-        for name in global_names(code):  # true globals only: d.crb is not the stage crb
-            if name in function.__globals__:
-                named += _within(name, function.__globals__[name], code.co_names)
-    return named
-
-
-def _within(name, value, names, around=()):
-    """What a name leads to; of a module or class whatever has one of the names, as these may follow it behind a dot."""
-    if not isinstance(value, (pytypes.ModuleType, type)):
-        return [(name, value)]
-    inner = [(n, getattr(value, n)) for n in names if value not in around and hasattr(value, n)]
-    return [found for n, each in inner for found in _within(f"{name}.{n}", each, names, (*around, value))]
-
-
 @functools.cache
 def describe(function):
     """A kernel's own digest, the kernels it names, and the stages it calls through the table."""
@@ -77,7 +56,7 @@ def describe(function):
             else:
                 h.update(repr(constant).encode())
     callees, stages = [], []
-    for name, value in _globals_of(function):
+    for name, value in named_in(function):
         if hasattr(value, "stage_index"):
             stages.append(value)
             h.update(f"{name}=stage {value.stage_index}".encode())  # its index is in the code, its body is not

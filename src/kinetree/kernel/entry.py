@@ -1,7 +1,7 @@
 """Entries: kernels as machine code that takes one integer, an address, for each handle.
 
-A call costs 0.1 us. An entry is made ready when it is first asked for, and with it the stages that it calls, but for rare ones:
-see `stage`.
+A call costs 0.1 us. An entry is made ready when it is first asked for, and with it the stages that it calls, but for those
+that the model does without: see `stage`.
 """
 
 import functools
@@ -14,12 +14,12 @@ from .registry import ENTRIES
 class Entry:
     """A kernel with what it takes beside m and d: layouts of further handles, or "int64".
 
-    result: "void" or "int64". number: of a stage, whose runs are counted. rare: not made ready until it is called.
+    result: "void" or "int64". number: of a stage, whose runs are counted.
     guarded: `run` returns BUSY if another thread is inside the data; else 0 where the kernel returns nothing.
     """
 
-    def __init__(self, kernel, *arguments, result="void", number=None, rare=False, guarded=True, listed=True):
-        self.kernel, self.arguments, self.result, self.number, self.rare = kernel, arguments, result, number, rare
+    def __init__(self, kernel, *arguments, result="void", number=None, guarded=True, listed=True):
+        self.kernel, self.arguments, self.result, self.number = kernel, arguments, result, number
         self.guarded = guarded
         self.name = f"{kernel.__module__}.{kernel.__qualname__}"
         self._runs = {}  # machine -> run

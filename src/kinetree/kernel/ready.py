@@ -15,7 +15,7 @@ ONE_AT_A_TIME = threading.RLock()  # two threads may ask for one entry
 
 @functools.cache
 def load_library(machine):
-    """Take all stages from the library of a machine, rare ones too: that takes half a millisecond. Whether it has all."""
+    """Take all stages from the library of a machine, for whatever models: half a millisecond. Whether it has all."""
     stages = [entry for entry in ENTRIES.values() if entry.number is not None]
     for entry in stages:
         take_prebuilt(entry, machine)

@@ -16,6 +16,7 @@ from typing import Any, Protocol, overload
 
 from ..data import Data, until_it_fits
 from ..model import Model
+from ..needs import Need
 from ..occupancy import CALLED, TAKE
 from ..workspace import FLOAT_STAGES, LAYOUT
 from .decorator import BOUNDS, JIT, kernel
@@ -37,6 +38,7 @@ class Stage(Protocol):
     __name__: str
     kernel: Any
     entry: Entry
+    when: Need | None
     part_of: str | None
     stage_index: int
     compile_for: Callable[..., Any]
@@ -50,24 +52,30 @@ class Stage(Protocol):
 def stage(function: Callable[..., Any]) -> Stage: ...
 @overload
 def stage(
-    *, scalar: bool = False, rare: bool = False, part_of: str | None = None, unfused: bool = False
+    *, scalar: bool = False, when: Need | None = None, part_of: str | None = None, unfused: bool = False
 ) -> Callable[[Callable[..., Any]], Stage]: ...
 def stage(
-    function: Any = None, *, scalar: bool = False, rare: bool = False, part_of: str | None = None, unfused: bool = False
+    function: Any = None,
+    *,
+    scalar: bool = False,
+    when: Need | None = None,
+    part_of: str | None = None,
+    unfused: bool = False,
 ) -> Any:
     """Decorator: make a kernel of (m, d) a stage. The result is a plain function of (model, data), also inside kernels.
 
-    rare: many models do without it, so that it is compiled when another stage first calls it. Not for a stage that is called
-    while the state moves on: what goes wrong in the compiler is noticed after the calling stage has ended.
+    when: the models that it exists for, by a condition of `needs.py`; without one it exists for all. For others it is compiled
+    if another stage calls it after all. That must not be while the state moves on: what goes wrong in the compiler is noticed
+    after the calling stage has ended.
     part_of: the stage that prepares its input, and then calls it. It trusts that input, so that it does not run on its own.
     unfused: its products are rounded before they are added, also in the kernels that it calls.
     """
     if function is None:
-        return lambda f: _staged(f, scalar, rare, part_of, unfused)
-    return _staged(function, scalar, rare, part_of, unfused)
+        return lambda f: _staged(f, scalar, when, part_of, unfused)
+    return _staged(function, scalar, when, part_of, unfused)
 
 
-def _staged(function, scalar, rare, part_of, unfused):
+def _staged(function, scalar, when, part_of, unfused):
     inner = kernel(function, scalar=scalar)
     inner.unfused = unfused
     run, index = None, len(STAGES)
@@ -105,9 +113,9 @@ def _staged(function, scalar, rare, part_of, unfused):
     functools.update_wrapper(call, function)
     del call.__wrapped__  # its signature is (model, data)
     call.__annotations__ = {"model": Model, "data": Data, "return": None}
-    call.kernel, call.part_of = inner, part_of
+    call.kernel, call.when, call.part_of = inner, when, part_of
     call.stage_index = index
-    call.entry = Entry(inner, result="int64", number=index, rare=rare)
+    call.entry = Entry(inner, result="int64", number=index)
     call.compile_for = call.entry.on
     call.expect_on = functools.partial(_expect_on, call)
     if call.stage_index >= FLOAT_STAGES.size:

@@ -1,4 +1,4 @@
-"""What the text of a kernel calls, and variants of it: the same text with other kernels in some places.
+"""Variants: the text of a kernel with other kernels in some places.
 
 `variant("controlled", forward, {make_inertia: my_inertia})` is `forward` with `my_inertia` wherever it, or what it calls of
 its own file, has `make_inertia`. So an order is written once, and what differs from it is a table. What the kernels of a
@@ -8,7 +8,7 @@ variant need beside m and d travels through the text after a star; in the text i
 from types import FunctionType
 
 from .decorator import kernel
-from .names import global_names
+from .order import kernels_in
 from .stage import plain
 
 
@@ -40,33 +40,6 @@ def variant(name, function, places):
     if missing:
         raise ValueError(f"{function.__name__} has no place for {', '.join(missing)}")
     return out
-
-
-def order_of(function):
-    """The kernels and stages that the text of one calls, in its order; those of its own file behind their parts."""
-    out, file = {}, plain(function).__module__  # a dict, for its order
-
-    def walk(each):
-        text = plain(each)
-        if text.__module__ == file:
-            for called in kernels_in(text).values():
-                if called not in out:
-                    walk(called)
-        out[each] = None
-
-    walk(function)
-    return list(out)
-
-
-def kernels_in(text):
-    """The kernels and stages that a function names, in the order in which it first does."""
-    scope = text.__globals__
-    return {name: scope[name] for name in global_names(text.__code__) if is_kernel(scope.get(name))}
-
-
-def is_kernel(value):
-    """Whether it is a kernel or a stage."""
-    return hasattr(plain(value), "scalar_only")
 
 
 def _copied(name, function, scope):

@@ -10,6 +10,7 @@ from ..kernel.dispatch import dispatch
 from ..kernel.ops import zero
 from ..math.spatial import angular, get6, linear, shift_force
 from ..math.vec3 import get3, get9, mul_mat_t_vec, sub
+from ..needs import sensor
 from ..types import SensorType, Stage, TrnType
 from .limit import jointlimitfrc, tendonlimitfrc
 from .reading import already_read, cut_off, put1, put3, put_row
@@ -108,7 +109,7 @@ ACCELERATION = {
 compute = dispatch(ACCELERATION, "m, d, i")
 
 
-@stage(rare=True)
+@stage(when=sensor())
 def acceleration_readings(m, d):
     """Compute the sensors of the acceleration stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorAcc."""
     for i in range(m.nsensor):

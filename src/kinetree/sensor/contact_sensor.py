@@ -12,6 +12,7 @@ from ..kernel.ops import maximum, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import add_scaled6, angular, linear
 from ..math.vec3 import add, add_scaled, cross, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, scale, sub
+from ..needs import sensor
 from ..types import ConDataField, ObjType, SensorType
 from .inside import is_inside
 from .reading import put_number, put_vector
@@ -156,7 +157,7 @@ def contact(m, d, i):
             c = next_match(d)
 
 
-@stage(scalar=True, rare=True)
+@stage(scalar=True, when=sensor(SensorType.TOUCH, SensorType.CONTACT, SensorType.TACTILE))
 def contact_readings(m, d):
     """Compute touch, tactile and contact sensors that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos, Vel, Acc."""
     for i in range(m.nsensor):

@@ -10,6 +10,7 @@ from ..geometry.distance import pair_distance, reserve
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, where, zero
 from ..math.vec3 import sub, unit, where3
+from ..needs import DISTANCES
 from ..types import ObjType, SensorType
 from .reading import put1, put3
 
@@ -62,7 +63,7 @@ def put_distance(m, d, i):
             d.sensor_fresh[m.sensor_adr[i] + 3 + k] = end[k]
 
 
-@stage(rare=True)
+@stage(when=DISTANCES)
 def distance_readings(m, d):
     """Compute the sensors of distances that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):

@@ -12,6 +12,7 @@ from ..kernel.ops import absolute, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.quaternion import mul_quat, normalize4
 from ..math.vec3 import column, get3, get9, mul_mat_t_vec, sub
+from ..needs import sensor
 from ..types import ObjType, SensorType, Stage
 from .camera import focal_length
 from .inside import is_inside
@@ -186,7 +187,7 @@ POSITION = {
 compute = dispatch(POSITION, "m, d, i")
 
 
-@stage(rare=True)
+@stage(when=sensor())
 def position_readings(m, d):
     """Compute the sensors of the position stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):

@@ -1,11 +1,12 @@
 """All rangefinders: rays branch on values, so lanes cast them one world at a time. Part of MuJoCo's mj_sensorPos."""
 
 from ..kernel import stage
+from ..needs import sensor
 from ..types import SensorType
 from .rangefinder import rangefinder
 
 
-@stage(scalar=True, rare=True)
+@stage(scalar=True, when=sensor(SensorType.RANGEFINDER))
 def rangefinders(m, d):
     """Compute the rangefinders that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):

@@ -9,6 +9,7 @@ from ..kernel import kernel, stage
 from ..kernel.dispatch import dispatch
 from ..math.spatial import add_scaled6, angular, linear
 from ..math.vec3 import get3, get9
+from ..needs import sensor
 from ..types import SensorType, Stage
 from .limit import jointlimitvel, tendonlimitvel
 from .reading import already_read, cut_off, put1, put3, put_row
@@ -114,7 +115,7 @@ VELOCITY = {
 compute = dispatch(VELOCITY, "m, d, i")
 
 
-@stage(rare=True)
+@stage(when=sensor())
 def velocity_readings(m, d):
     """Compute the sensors of the velocity stage that are due, into sensor_fresh. Part of MuJoCo's mj_sensorVel."""
     for i in range(m.nsensor):

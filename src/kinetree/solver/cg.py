@@ -9,6 +9,8 @@ from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.constants import MIN_VALUE
+from ..needs import solver
+from ..types import Solver
 from .cost import update_group
 from .linesearch import search
 from .primal import (
@@ -98,7 +100,7 @@ def solve_group(m, d, g):
     return k
 
 
-@stage(rare=True, part_of="fwd_constraint")
+@stage(when=solver(Solver.CG), part_of="fwd_constraint")
 def solve_cg(m, d):
     """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solCG."""
     begin(m, d)

@@ -9,7 +9,8 @@ from ..constraint.rows import is_sparse
 from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, not_, where
-from ..types import Cone, EnableBit
+from ..needs import solver
+from ..types import Cone, EnableBit, Solver
 from .cost import update_group
 from .hessian import make_hessian, solve_hessian
 from .linesearch import search
@@ -28,7 +29,7 @@ from .primal import (
 )
 
 
-@stage(rare=True, part_of="fwd_constraint")
+@stage(when=solver(Solver.NEWTON), part_of="fwd_constraint")
 def newton_direction(m, d):
     """The step that Newton's method asks for in the group at hand: sol_Mgrad = H^-1 grad. Part of MuJoCo's mj_solNewton."""
     g = d.group[0]
@@ -93,7 +94,7 @@ def iterate(m, d, g, norm, scale):
     return k
 
 
-@stage(rare=True, part_of="fwd_constraint")
+@stage(when=solver(Solver.NEWTON), part_of="fwd_constraint")
 def solve_newton(m, d):
     """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solNewton."""
     begin(m, d)

@@ -10,6 +10,7 @@ from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, where, zero
 from ..math.constants import MIN_VALUE
+from ..needs import option
 from ..types import Constraint, Solver
 from .dual import acceleration, add_force, finish, product, project, see_forces, set_force
 from .pgs import WORSE, bounded
@@ -131,7 +132,7 @@ def stiffen(m, d, g):
     return k
 
 
-@stage(rare=True, part_of="fwd_constraint")
+@stage(when=option("noslip_iterations"), part_of="fwd_constraint")
 def solve_noslip(m, d):
     """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
     if m.opt_solver != Solver.PGS:  # else the rows Y are there already

@@ -13,7 +13,8 @@ from ..kernel import kernel, stage
 from ..kernel.guard import interrupted
 from ..kernel.ops import any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.constants import MIN_VALUE
-from ..types import Constraint, DisableBit
+from ..needs import solver
+from ..types import Constraint, DisableBit, Solver
 from .cost import update_rows
 from .dual import acceleration, add_force, finish, product, project, see_forces, see_forces_of, set_force
 from .primal import report, residuals, scaling, size_of, sum_over_rows, sum_up
@@ -250,7 +251,7 @@ def solve_group(m, d, g):
     return k
 
 
-@stage(rare=True, part_of="fwd_constraint")
+@stage(when=solver(Solver.PGS), part_of="fwd_constraint")
 def solve_pgs(m, d):
     """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solPGS."""
     project(m, d)

@@ -17,7 +17,7 @@ from ..data import Data
 from ..dynamics.armature import tendon_armature
 from ..kernel import symbolic_record
 from ..kernel.ops import needs
-from ..kernel.variant import order_of
+from ..kernel.order import order_of
 from ..mass.algebra import linear_parameters, turned
 from ..math.spatial import set10
 from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, set3
