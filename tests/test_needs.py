@@ -7,7 +7,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import driver
-from kinetree.kernel import ENTRIES, STAGES, float_machine
+from kinetree.integrator.euler import factor_damped
+from kinetree.kernel import ENTRIES, JIT, STAGES, float_machine
 from kinetree.kernel.build import needed
 from kinetree.kernel.code import reach
 from kinetree.kernel.order import exists_for, stages_in, stages_of
@@ -123,6 +124,7 @@ CORNER = '<asset><mesh name="corner" vertex="0 0 0 .2 0 0 0 .2 0 0 0 .2"/></asse
 FAR_MESH = f"""<mujoco>{CORNER}<worldbody><body><freejoint/><geom {MESH}/></body></worldbody></mujoco>"""
 FIELD = """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1" elevation="0 1 0 1"/></asset><worldbody>
     <geom type="hfield" hfield="h"/><body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+DAMPED = '<body pos="0 0 1"><joint name="damped" damping="1"/><geom size=".1"/></body>'
 TENDON = '<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>'
 OTHER = '<body pos="0 0 1"><joint/><geom size=".1"/><site name="t"/></body>'
 EGG = '<body name="egg" pos="0 0 1"><joint/><geom type="ellipsoid" size=".1 .2 .1"/></body>'
@@ -168,6 +170,7 @@ CONDITIONS = {
     "contact_readings": (sensors(TOUCH), sensors(GYRO)),
     "rangefinders": (sensors('rangefinder site="s"'), sensors(TOUCH)),
     "euler": EULER,
+    "factor_damped": (scene(DAMPED), scene(DAMPED, flags='eulerdamp="disable"')),
     "implicit": (scene(option='integrator="implicit"'), scene(option='integrator="implicitfast"')),
     "implicitfast": (scene(option='integrator="implicitfast"'), scene(option='integrator="implicit"')),
     "rk4": (scene(option='integrator="RK4"'), PLAIN),
@@ -209,5 +212,32 @@ def test_what_is_needed_after_all_is_compiled_when_it_is_called():
     data = kt.Data(model)
     kt.step(model, data)
     model.opt.integrator = kt.Integrator.RK4
+    kt.step(model, data)
+    assert data.time == pytest.approx(2 * model.opt.timestep)
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled")
+def test_an_integrator_of_which_a_part_cannot_be_compiled_leaves_the_state(monkeypatch):
+    """As when Ctrl-C comes while the factor of Euler is compiled that an option has just asked for."""
+    motor = '<actuator><general joint="damped" dyntype="integrator"/></actuator>'
+    model, machine = kt.load(scene(DAMPED, rest=motor)), float_machine()
+    data, index = kt.Data(model), factor_damped.stage_index
+    data.ctrl = 1.0
+    kt.step(model, data)
+    before, address = data.copy(), machine.stages[index]
+
+    def interrupted(machine):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(factor_damped, "compile_for", interrupted)
+    machine.stages[index] = 0
+    factor_damped.expect_on(machine)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kt.step(model, data)
+    finally:
+        machine.stages[index] = address
+    for name in ("time", "qpos", "qvel", "act"):
+        np.testing.assert_array_equal(getattr(data, name), getattr(before, name), err_msg=name)
     kt.step(model, data)
     assert data.time == pytest.approx(2 * model.opt.timestep)

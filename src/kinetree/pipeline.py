@@ -103,8 +103,8 @@ def make_bias(m, d):
 
 
 @stage
-def fwd_velocity(m, d, *controller):
-    """All that depends on positions and velocities. MuJoCo's mj_fwdVelocity."""
+def fwd_velocity_smooth(m, d, *controller):
+    """Velocities, passive forces and bias: what rows of constraints have no part in. Part of MuJoCo's mj_fwdVelocity."""
     d.flg_subtreevel[0] = False
     d.flg_energyvel[0] = False
     tendon_velocity(m, d)
@@ -112,8 +112,14 @@ def fwd_velocity(m, d, *controller):
     com_vel(m, d)
     passive(m, d)
     hook(m, d, PASSIVE, USER_PASSIVE)
-    reference_constraint(m, d)
     make_bias(m, d, *controller)
+
+
+@stage
+def fwd_velocity(m, d, *controller):
+    """All that depends on positions and velocities. MuJoCo's mj_fwdVelocity."""
+    fwd_velocity_smooth(m, d, *controller)
+    reference_constraint(m, d)
 
 
 @stage
@@ -242,10 +248,11 @@ def come_to_rest(m, d):
 @kernel
 def advance(m, d, *controller):
     """The next state from step_acc. MuJoCo's mj_advance."""
-    advance_inputs(m, d)
-    come_to_rest(m, d, *controller)
-    if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
-        advance_state(m, d)
+    if d.overflow[0] == 0:  # else a part of the integrator could not be compiled, and the driver raises
+        advance_inputs(m, d)
+        come_to_rest(m, d, *controller)
+        if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
+            advance_state(m, d)
 
 
 @stage(when=integrator(Integrator.EULER))
@@ -396,9 +403,9 @@ __all__ = [
     "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal",
     "discrete_acceleration", "distance_readings", "energy_after_position", "energy_after_velocity", "energy_pos",
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
-    "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "implicit", "implicitfast",
-    "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics", "lie_down", "make_constraint",
-    "make_m", "passive", "position_readings", "rangefinders", "reference_constraint",
+    "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "fwd_velocity_smooth",
+    "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics",
+    "lie_down", "make_constraint", "make_m", "passive", "position_readings", "rangefinders", "reference_constraint",
     "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
     "sensor_history", "sensor_pos", "sensor_vel", "settle", "smooth_derivative", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",

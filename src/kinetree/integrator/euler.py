@@ -3,14 +3,28 @@
 MuJoCo: mj_Euler. Reads: qacc, M, qvel, qfrc_smooth, qfrc_constraint. Writes: step_acc; qH, qHDiagInv (scratch).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..dynamics.damping import damping_derivative
 from ..dynamics.factor import copy_rows, factor_part, solve_part
 from ..dynamics.sleep_state import DOFS, DOFS_END
-from ..kernel import kernel
+from ..kernel import kernel, stage
 from ..kernel.ops import absolute, needs
-from ..types import DisableBit
+from ..needs import both, integrator
+from ..types import DisableBit, Integrator
+
+if TYPE_CHECKING:
+    from ..model import Model
 
 EXPLICIT = DisableBit.EULERDAMP | DisableBit.DAMPER
+
+
+def is_damped(model: Model) -> bool:
+    """Some degree of freedom is damped, by itself or by an actuator, and its damping is not to be explicit."""
+    damped = model.dof_damping.any() or model.dof_dampingpoly.any() or (model.jnt_actuatorid != -1).any()
+    return bool(damped and not model.opt.disableflags & EXPLICIT)
 
 
 @kernel
@@ -26,16 +40,24 @@ def any_damping(m, d):
     return False
 
 
-@kernel
-def implicit_damping(m, d):
-    """Accelerations from (M + h B) qacc = force, where B is the slope of the damping force."""
+@stage(when=both(integrator(Integrator.EULER), is_damped), part_of="euler")
+def factor_damped(m, d):
+    """Factor M + h B, where B is the slope of the damping force: qH, qHDiagInv. Part of MuJoCo's mj_Euler."""
     for run in range(d.nawake_run[0]):
         first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
         copy_rows(m, d.M, d.qH, first, end)
         for i in range(first, end):
             d.qH[m.M_rowadr[i] + m.M_rownnz[i] - 1] += m.opt_timestep * damping_derivative(m, d, i)
-            d.step_acc[i] = d.qfrc_smooth[i] + d.qfrc_constraint[i]
         factor_part(m, d.qH, d.qHDiagInv, first, end)
+
+
+@kernel
+def solve_damped(m, d):
+    """Accelerations from (M + h B) qacc = force."""
+    for run in range(d.nawake_run[0]):
+        first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
+        for i in range(first, end):
+            d.step_acc[i] = d.qfrc_smooth[i] + d.qfrc_constraint[i]
         solve_part(m, d.qH, d.qHDiagInv, d.step_acc, first, end)
 
 
@@ -43,7 +65,8 @@ def implicit_damping(m, d):
 def euler_acceleration(m, d):
     """The acceleration of a semi-implicit Euler step: step_acc."""
     if m.opt_disableflags & EXPLICIT == 0 and any_damping(m, d):
-        implicit_damping(m, d)
+        factor_damped(m, d)
+        solve_damped(m, d)
     else:
         for run in range(d.nawake_run[0]):
             for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
