@@ -23,41 +23,37 @@ if TYPE_CHECKING:
 
 
 class Prerequisites(NamedTuple):
-    """Stages that run if they never did, in their order; stages of which one must have run, and what to call for them."""
+    """Stages that run if they never did, after all that they depend on; stages of which one must have run, and what to call."""
 
     runs: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     call: str = ""
 
 
-PLACES = ("kinematics",)
-AXES = (*PLACES, "com_pos")
-VELOCITIES = (*AXES, "com_vel")
-INERTIA = (*AXES, "tendon", "make_m")
 SOLVED = Prerequisites(one_of=("fwd_constraint", "inv_constraint"), call="kt.forward or kt.inverse")
 MOVING = Prerequisites(one_of=("com_vel",), call="kt.forward")
 
 PREREQUISITES: dict[str, Prerequisites] = {
-    "local_to_global": Prerequisites(PLACES),
-    "jac": Prerequisites(AXES),
-    "jac_body": Prerequisites(AXES),
-    "jac_body_com": Prerequisites(AXES),
-    "jac_geom": Prerequisites(AXES),
-    "jac_site": Prerequisites(AXES),
-    "jac_subtree_com": Prerequisites(AXES),
-    "angmom_mat": Prerequisites(AXES),
-    "apply_ft": Prerequisites(AXES),
-    "jac_contact": Prerequisites((*AXES, "collision")),
-    "jac_dot": Prerequisites(VELOCITIES),
-    "object_velocity": Prerequisites((*AXES, "camlight", "com_vel")),
-    "subtree_vel": Prerequisites(VELOCITIES),
-    "rne": Prerequisites(VELOCITIES),
-    "aba": Prerequisites(VELOCITIES),
-    "full_m": Prerequisites(INERTIA),
-    "mul_m": Prerequisites(INERTIA),
-    "solve_m": Prerequisites((*INERTIA, "factor_m")),
-    "energy_pos": Prerequisites((*AXES, "tendon")),
-    "energy_vel": Prerequisites(INERTIA),
+    "local_to_global": Prerequisites(("kinematics",)),
+    "jac": Prerequisites(("com_pos",)),
+    "jac_body": Prerequisites(("com_pos",)),
+    "jac_body_com": Prerequisites(("com_pos",)),
+    "jac_geom": Prerequisites(("com_pos",)),
+    "jac_site": Prerequisites(("com_pos",)),
+    "jac_subtree_com": Prerequisites(("com_pos",)),
+    "angmom_mat": Prerequisites(("com_pos",)),
+    "apply_ft": Prerequisites(("com_pos",)),
+    "jac_contact": Prerequisites(("com_pos", "collision")),
+    "jac_dot": Prerequisites(("com_vel",)),
+    "object_velocity": Prerequisites(("camlight", "com_vel")),
+    "subtree_vel": Prerequisites(("com_vel",)),
+    "rne": Prerequisites(("com_vel",)),
+    "aba": Prerequisites(("com_vel",)),
+    "full_m": Prerequisites(("make_m",)),
+    "mul_m": Prerequisites(("make_m",)),
+    "solve_m": Prerequisites(("factor_m",)),
+    "energy_pos": Prerequisites(("tendon",)),
+    "energy_vel": Prerequisites(("make_m",)),
     # what reads forces
     "aba without force": Prerequisites(one_of=("fwd_acceleration",), call="kt.forward"),
     "contact_force": SOLVED,
@@ -79,10 +75,15 @@ PREREQUISITES: dict[str, Prerequisites] = {
 @functools.cache
 def _stages(name: str) -> tuple[list[tuple[int, Any]], list[int]]:
     """Stages that a function runs, with their numbers, and numbers of those of which one must have run."""
-    by_name = {stage.__name__: stage for stage in STAGES}  # they are defined above this module
+    from .makers import chain  # which knows the pipeline, and stands above
+
     wanted = PREREQUISITES[name]
-    runs = [(by_name[stage].stage_index, by_name[stage]) for stage in wanted.runs]
-    return runs, [by_name[stage].stage_index for stage in wanted.one_of]
+    return [(stage.stage_index, stage) for stage in chain(wanted.runs)], [_number(stage) for stage in wanted.one_of]
+
+
+def _number(name: str) -> int:
+    """The number of a stage; stages are defined above this module."""
+    return next(stage.stage_index for stage in STAGES if stage.__name__ == name)
 
 
 def prepare(name: str, model: Model, data: Data) -> None:
@@ -107,8 +108,8 @@ def prepare(name: str, model: Model, data: Data) -> None:
 def prepared(stage: Any) -> Callable[[Model, Data], None]:
     """A stage for the user, who may call it before all others."""
     name = stage.__name__
-    runs, one_of = _stages(name)
-    last = one_of[-1] if one_of else runs[-1][0]
+    wanted = PREREQUISITES[name]
+    last = _number((*wanted.runs, *wanted.one_of)[-1])
 
     def call(model: Model, data: Data) -> None:
         if isinstance(data, Data) and not (data._belongs_to(model) and data._arrays["stage_order"].item(last)):

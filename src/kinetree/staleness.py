@@ -1,8 +1,9 @@
 """Which fields of Data are up to date, and passes on demand: `data.is_stale(name)`, `data.require(name)`.
 
 Every stage notes its runs in the Data. A field is stale if the stage that writes it has not run since the reset, or not
-since a stage that it depends on; a field of a lazy pass also while its flag is down. Writes into qpos are not noticed, and
-after `step` the fields describe the last forward pass, not the new state. MuJoCo has the flags alone.
+since a stage that it depends on, which its text tells (`makers.py`); a field of a lazy pass also while its flag is down.
+Writes into qpos are not noticed, and after `step` the fields describe the last forward pass, not the new state. MuJoCo has
+the flags alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from . import pipeline
 from .data_fields import DATA_FIELDS
 from .dynamics.sleep import FULLY_AWAKE, READY
 from .errors import SimulationWarning, nearest
+from .makers import MAKERS, after, ancestry, makers_of
 from .notices import user_level
 from .occupancy import holding, reading
 from .types import DisableBit, SleepPolicy
@@ -23,54 +25,6 @@ from .types import DisableBit, SleepPolicy
 if TYPE_CHECKING:
     from .data import Data
     from .model import Model
-
-
-class Maker(NamedTuple):
-    """The stage behind a name in the column "stage" of the field table, the makers it depends on, and what to call.
-
-    unless: makers that it can do without, but that make it stale when they run after it.
-    """
-
-    stage: Any
-    after: tuple[str, ...] = ()
-    call: str = "kt.forward"
-    unless: tuple[str, ...] = ()
-
-
-MAKERS: dict[str, Maker] = {
-    "kinematics": Maker(pipeline.kinematics),
-    "com_pos": Maker(pipeline.com_pos, ("kinematics",)),
-    "camlight": Maker(pipeline.camlight, ("com_pos",)),
-    "tendon": Maker(pipeline.tendon, ("com_pos",)),
-    "crb": Maker(pipeline.crb, ("com_pos",)),
-    "make_m": Maker(pipeline.make_m, ("crb", "tendon")),
-    "factor_m": Maker(pipeline.factor_m, ("make_m",)),
-    "transmission": Maker(pipeline.transmission, ("com_pos", "tendon")),
-    "fwd_velocity": Maker(pipeline.tendon_velocity, ("transmission",)),
-    "com_vel": Maker(pipeline.com_vel, ("com_pos",)),
-    "passive": Maker(pipeline.passive, ("com_vel", "fwd_velocity")),
-    "rne": Maker(pipeline.rne_bias, ("com_vel",)),
-    "fwd_actuation": Maker(pipeline.actuator_forces, ("fwd_velocity", "com_vel")),
-    "fwd_acceleration": Maker(pipeline.fwd_acceleration, ("fwd_actuation", "factor_m", "com_vel", "passive")),
-    "collision": Maker(pipeline.collision, ("kinematics",)),
-    "make_constraint": Maker(pipeline.make_constraint, ("collision", "com_pos", "tendon")),
-    "reference_constraint": Maker(pipeline.reference_constraint, ("make_constraint", "com_vel")),
-    "fwd_constraint": Maker(
-        pipeline.fwd_constraint, ("fwd_actuation", "reference_constraint"), unless=("fwd_acceleration",)
-    ),
-    "inverse": Maker(
-        pipeline.inverse_acceleration, ("com_vel", "passive", "make_m", "reference_constraint"), "kt.inverse"
-    ),
-    "aba": Maker(pipeline.aba, ("com_vel",), "kt.aba"),
-    "damping": Maker(pipeline.damping, ("fwd_actuation", "passive"), "StablePD.step"),
-    "damping_diagonal": Maker(pipeline.damping_diagonal, ("fwd_actuation", "passive"), "StablePD.step"),
-    "implicit": Maker(
-        pipeline.smooth_derivative, (), "kt.step with an implicit integrator", unless=("damping", "damping_diagonal")
-    ),
-    "compare_fwd_inv": Maker(pipeline.compare_fwd_inv, (), "kt.step with the flag fwdinv, or kt.compare_fwd_inv"),
-}
-# Fields that the user gives to some functions and others compute: one of these stages is enough.
-EITHER = {"qacc": ("fwd_constraint", "inverse")}
 
 
 class Pass(NamedTuple):
@@ -100,10 +54,13 @@ def _order(data: Data, stage: Any) -> int:
 
 
 def _maker_is_stale(data: Data, name: str) -> bool:
-    maker = MAKERS[name]
-    ran = _order(data, maker.stage)
-    later = any(_order(data, MAKERS[n].stage) > ran for n in (*maker.after, *maker.unless))
-    return ran == 0 or later or any(_maker_is_stale(data, n) for n in maker.after)
+    """Whether it, or something that it depends on, has not run, or something ran later than what depends on it."""
+    return any(_is_behind(data, each) for each in ancestry(name))
+
+
+def _is_behind(data: Data, name: str) -> bool:
+    ran = _order(data, MAKERS[name].stage)
+    return ran == 0 or any(_order(data, MAKERS[n].stage) > ran for n in (*after(name), *MAKERS[name].unless))
 
 
 def _pass_is_stale(data: Data, lazy: Pass) -> bool:
@@ -145,8 +102,7 @@ def is_stale(data: Data, name: str) -> bool:
         return any(_pass_is_stale(data, lazy) for lazy in LAZY[name])
     if field.stage == "sensor":
         return _sensors_are_stale(data)
-    makers = EITHER.get(name, field.stage.split("/"))
-    return all(maker in MAKERS and _maker_is_stale(data, maker) for maker in makers)
+    return all(maker in MAKERS and _maker_is_stale(data, maker) for maker in makers_of(name))
 
 
 @reading
