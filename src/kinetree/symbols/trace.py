@@ -18,6 +18,7 @@ from ..dynamics.armature import tendon_armature
 from ..kernel import symbolic_record
 from ..kernel.ops import needs
 from ..kernel.order import order_of
+from ..makers import chain
 from ..mass.algebra import linear_parameters, turned
 from ..math.spatial import set10
 from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, set3
@@ -26,13 +27,13 @@ from ..model_fields import MODEL_FIELDS
 from .parameters import DIRECTIONS, open_frames
 
 ORDER = {stage: k for k, stage in enumerate(order_of(pipeline.forward))}
-# Sets of stages that functions ask for; they run in the order of the pipeline.
-POSITION = frozenset({pipeline.kinematics, pipeline.com_pos})
-INERTIA = POSITION | {pipeline.tendon, pipeline.make_m}
-VELOCITY = POSITION | {pipeline.com_vel}
-RATES = VELOCITY | {pipeline.tendon, pipeline.transmission, pipeline.tendon_velocity, pipeline.actuator_velocities}
-BIAS = RATES | {pipeline.rne_bias, pipeline.tendon_bias}
-PASSIVE = RATES | {pipeline.passive}
+# Sets of stages that functions ask for, with all that comes before them; they run in the order of the pipeline.
+POSITION = frozenset(chain(["com_pos"]))
+INERTIA = frozenset(chain(["make_m"]))
+VELOCITY = frozenset(chain(["com_vel"]))
+RATES = VELOCITY | {*chain(["fwd_velocity"]), pipeline.actuator_velocities}
+BIAS = frozenset(chain(["rne"])) | {pipeline.tendon_bias}
+PASSIVE = RATES | {*chain(["passive"])}
 
 
 class Trace:
