@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# MuJoCo's storage types. Only REAL fields become lanes or symbols; integers and flags are the same in every world.
+# MuJoCo's storage types. Only REAL fields become symbols. On lanes they are per world, and so are integers and flags that
+# are declared so; the others steer loops and addresses, and are the same in every world.
 REAL, INT, FLAG, BYTE, FLOAT32 = "float64", "int32", "bool", "uint8", "float32"
 COUNT = "int64"  # kinetree's own counters
 
@@ -38,7 +39,7 @@ class Field:
     meaning: one line.  stage: who writes it ("load", "set_const", "user" or a stage of the pipeline).
     editable: whether a user may write it. Integers steer addresses in compiled code, so they default to read-only.
     choices: values that may be assigned to it; the array itself is read-only, as nothing checks what is written into it.
-    role: one of ROLES.
+    role: one of ROLES.  each: whether on lanes every world has an integer or flag of its own; it then steers no address.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Field:
     editable: bool | None = None
     choices: tuple[int, ...] = ()
     role: str = PARAMETER
+    each: bool = False
 
     @property
     def shape_names(self) -> tuple[str, ...]:
@@ -64,6 +66,11 @@ class Field:
         if self.editable is None:
             return self.dtype in (REAL, FLAG, FLOAT32) or bool(self.choices)
         return self.editable
+
+    @property
+    def per_world(self) -> bool:
+        """Whether on lanes every world has its own."""
+        return self.dtype == REAL or self.each
 
     @property
     def in_place(self) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .errors import nearest
-from .fields import REAL, Field
+from .fields import Field
 
 # Last dimensions of quaternions, rotation matrices, and of configurations, which may hold some.
 ORIENTATIONS = ("4", "9", "nmocap*4", "nq", "nplastic")
@@ -49,7 +49,6 @@ class Layout:
         for key, field in (*self.fields.items(), *self.elsewhere.items()):
             self.word[key] = self.size
             self.size += 1 + self.ndim(field)
-        self.reals = np.array([self.word[key] for key, field in self.fields.items() if field.dtype == REAL], np.intp)
 
     @functools.cached_property
     def fingerprint(self) -> str:

@@ -45,7 +45,7 @@ def grown(capacity: Mapping[str, int], needed: np.ndarray) -> dict[str, int]:
 
 
 class Placement:
-    """Where some fields of a layout lie in a buffer, for given sizes. lanes: real fields have a last axis of that size."""
+    """Where some fields of a layout lie in a buffer, for given sizes. lanes: what is per world has a last axis of that size."""
 
     def __init__(
         self, layout: Layout, fields: Mapping[str, Field], sizes: Mapping[str, int], lanes: int | None, real: str
@@ -58,7 +58,7 @@ class Placement:
         extents: list[int] = []
         lengths: list[int] = []
         for key, field in fields.items():
-            wide = lanes is not None and field.dtype == REAL
+            wide = lanes is not None and field.per_world
             dtype, shape = np.dtype(real if field.dtype == REAL else field.dtype), field.shape(sizes) or (1,)
             pointers.append(layout.word[key])
             offsets.append(self.size)
@@ -69,6 +69,7 @@ class Placement:
             self.size += -(-math.prod(shape) * dtype.itemsize // step) * step
         self._pointers, self._offsets = np.array(pointers, np.intp), np.array(offsets, np.int64)
         self._extents, self._lengths = np.array(extents, np.intp), np.array(lengths, np.int64)
+        self._strides = np.array([self.places[key][1].itemsize * fields[key].per_world for key in fields], np.int64)
 
     def buffer(self) -> np.ndarray:
         """Zeroed memory for these fields, on the boundary of a cache line."""
@@ -81,9 +82,9 @@ class Placement:
         shape, dtype, offset = self.places[key]
         return np.ndarray(shape, dtype, buffer=buffer, offset=offset)
 
-    def tell(self, words: np.ndarray, buffer: np.ndarray) -> None:
-        """Enter pointers and shapes into the table that compiled code reads."""
-        words[self._pointers] = self._offsets + buffer.ctypes.data
+    def tell(self, words: np.ndarray, buffer: np.ndarray, lane: int = 0) -> None:
+        """Enter pointers, to a lane, and shapes into the table that compiled code reads."""
+        words[self._pointers] = self._offsets + buffer.ctypes.data + lane * self._strides
         words[self._extents] = self._lengths
 
 
@@ -122,12 +123,9 @@ class Memory(Mapping[str, np.ndarray]):
 
     def tell(self) -> None:
         """Enter all arrays into the tables."""
-        itemsize = np.dtype(self.real).itemsize
         for lane, table in enumerate(self.tables, -1):
-            self._fixed.tell(table, self.fixed)
-            self._grows.tell(table, self.room)
-            if lane >= 0:
-                table[self.layout.reals] += lane * itemsize
+            self._fixed.tell(table, self.fixed, max(lane, 0))
+            self._grows.tell(table, self.room, max(lane, 0))
 
     def __getitem__(self, key: str) -> np.ndarray:
         view = self._views.get(key)

@@ -41,6 +41,8 @@ LAYOUT = Layout(
         "edition": "int64",  # changes when constants are derived anew, at which trees that sleep wake
         "hooks": "int64",  # which callbacks there are
     },
+    # Of models that worlds have for themselves (`batch/models.py`): one table for each.
+    {"views": Field("views", "nlane", "int64", "1", "addresses of the tables of single lanes", "driver")},
 )
 
 Pickled = tuple[Callable[..., Any], tuple[Any, ...]]  # named here: inside Model, `tuple` is a method

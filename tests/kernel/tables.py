@@ -7,8 +7,9 @@
 
     run_on(square, "16 x float32", a=[1.0, 2.0, 3.0])  ->  array([1.0, 4.0, 9.0])
 
-The table has the real fields a, b and c, of n entries each: a and b carry the arguments, c the result; `m.choice` is an
-integer to branch on. On lanes the entries are dealt out over the worlds, so the kernel sees an n smaller by the width.
+The table has the real fields a, b and c, of n entries each: a and b carry the arguments, c the result; `d.count` and `d.flag`
+are an integer and a flag that each world has for itself, `m.choice` is an integer to branch on.
+On lanes the entries are dealt out over the worlds, so the kernel sees an n smaller by the width.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kinetree.fields import REAL, Field
+from kinetree.fields import FLAG, INT, REAL, Field
 from kinetree.kernel import JIT, compiled
 from kinetree.kernel.machine import Machine
 from kinetree.kernel.ops import teach_symbols
@@ -27,6 +28,8 @@ from kinetree.layout import Layout
 from kinetree.memory import Memory
 
 FIELDS = {name: Field(name, "n", REAL, "1", "an array of the test") for name in "abc"}
+FIELDS["count"] = Field("count", "n", INT, "1", "integers of each world", each=True)
+FIELDS["flag"] = Field("flag", "n", FLAG, "1", "flags of each world", each=True)
 SIZES, TABLE = Layout("sizes", {}, {"n": "int64", "choice": "int64"}), Layout("table", FIELDS, {})
 
 # Every kind of scalar: floats, strict reals, lanes, uncompiled Python and symbols.
@@ -78,6 +81,7 @@ def _objects(values, n):
 
 def _run_plain(kernel, a, b, choice):
     table = SimpleNamespace(a=a, b=b, c=np.zeros(len(a)).astype(object))
+    table.count, table.flag = np.zeros(len(a), int), np.zeros(len(a), bool)
     plain(kernel)(SimpleNamespace(n=len(a), choice=choice), table)
     return table.c
 

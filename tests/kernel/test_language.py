@@ -7,8 +7,22 @@ import pytest
 
 from kinetree.kernel import Entry, kernel
 from kinetree.kernel.jit.types import KernelError
-from kinetree.kernel.ops import absolute, all_, any_, happens, maximum, minimum, needs, not_, where, zero
-from tests.kernel.tables import COMPILED, SCALARS, machine_of, run_on
+from kinetree.kernel.ops import (
+    absolute,
+    all_,
+    any_,
+    eps,
+    happens,
+    huge,
+    maximum,
+    minimum,
+    needs,
+    not_,
+    shared,
+    where,
+    zero,
+)
+from tests.kernel.tables import COMPILED, SCALARS, dtype_of, machine_of, run_on
 
 VALUES = np.linspace(0.5, 20.0, 16)
 LANES = [s for s in COMPILED if s[0] != "1" or s.startswith("16")][1:]
@@ -49,6 +63,53 @@ def decided(m, d):
         inside = (d.a[i] > 2.0) & (d.a[i] <= 9.0)
         edge = (d.a[i] < 1.0) | (d.a[i] >= 15.0) | (d.a[i] != d.a[i])
         d.c[i] = where(inside, d.a[i], where(edge & not_(inside), -d.a[i], 0.0))
+
+
+@kernel
+def halvings(m, d):
+    """How often each world can halve its number, in integers that are its own; the rest is in the sign."""
+    for i in range(m.n):
+        x, d.count[i] = d.a[i], 7
+        d.count[i] = minimum(d.count[i], 0) * 2 + where(x == x, 1, 0) - 1
+        while any_(x > 1.0):
+            d.flag[i] = x > 1.0
+            d.count[i] += where(x > 1.0, 1, 0)
+            x = where(d.flag[i], 0.5 * x, x)
+        odd = (d.count[i] & 1) == 1
+        d.count[i] = where(odd, -d.count[i], d.count[i])
+        d.c[i] = zero(x) + d.count[i]
+
+
+@kernel
+def numbers_of_type(m, d):
+    """What only the type of a scalar tells."""
+    for i in range(m.n):
+        square = huge(d.a[i]) * huge(d.a[i])
+        resolves = (1.0 + eps(d.a[i]) > 1.0 + zero(d.a[i])) & not_(1.0 + 0.25 * eps(d.a[i]) > 1.0 + zero(d.a[i]))
+        d.c[i] = where(resolves & (square < 2.0 * square) & (square > 1e30), d.a[i], 0.0)
+
+
+@kernel
+def read_one(m, d):
+    """A number that is the same in all worlds steers an address."""
+    for i in range(m.n):
+        d.c[i] = d.b[int(shared(zero(d.a[i]) + i))]
+
+
+@pytest.mark.parametrize("scalar", [s for s in SCALARS if s != "symbols"])
+def test_integers_of_each_world(scalar):
+    count = np.ceil(np.log2(np.maximum(1.0, VALUES)))
+    np.testing.assert_array_equal(run_on(halvings, scalar, VALUES), np.where(count % 2 == 1, -count, count))
+
+
+@pytest.mark.parametrize("scalar", [s for s in SCALARS if s != "symbols"])
+def test_numbers_that_depend_on_the_precision(scalar):
+    np.testing.assert_array_equal(run_on(numbers_of_type, scalar, VALUES), VALUES.astype(dtype_of(scalar)))
+
+
+@pytest.mark.parametrize("scalar", [s for s in SCALARS if s != "symbols"])
+def test_what_worlds_share_steers_addresses(scalar):
+    np.testing.assert_array_equal(run_on(read_one, scalar, VALUES, VALUES), VALUES.astype(dtype_of(scalar)))
 
 
 @pytest.mark.parametrize("scalar", [s for s in SCALARS if s != "symbols"])

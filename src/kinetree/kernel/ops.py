@@ -163,6 +163,21 @@ def zero(x):
     return 0.0
 
 
+def shared(x):
+    """A number that is known to be the same in all worlds, as one that may steer addresses."""
+    return x
+
+
+def eps(x):
+    """The step from 1 to the next number of x's scalar type: 2.2e-16, or 1.2e-7 in single precision."""
+    return 2.0**-52
+
+
+def huge(x):
+    """A number of x's scalar type beyond all that occur, whose square is one too: 1e150, or 1e18 in single precision."""
+    return 1e150
+
+
 def _decided(condition):
     if not isinstance(condition, BOOLEANS):
         raise TypeError(f"a symbolic condition cannot steer control flow: {condition}")

@@ -49,6 +49,13 @@ LANE_BY_LANE = """def {name}(m, d):
         lane += 1
     return note_run(d, {number})
 """
+LANE_BY_LANE_OWN = """def {name}(m, d):
+    views, models, lane = d.views, m.views, 0
+    while views[lane] != 0:
+        kernel(one_model(models[lane]), one_lane(views[lane]))
+        lane += 1
+    return note_run(d, {number})
+"""
 LOOK = """:
     if is_elsewhere(d):
         return BUSY
@@ -147,13 +154,13 @@ def target_machine(level):
     return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
 
 
-def template(entry, lane_by_lane):
+def template(entry, lane_by_lane, own):
     """The text of an entry. With bounds checks it does not take the data: an index out of bounds would leave it taken."""
     if not entry.guarded:
         return UNGUARDED
     text = STAGE if entry.number is not None else NOT_TAKEN if BOUNDS else ENTRY
     if lane_by_lane:
-        text = LANE_BY_LANE
+        text = LANE_BY_LANE_OWN if own else LANE_BY_LANE
     if entry.result == "void":
         text = text.replace("result = ", "").replace("return result", "return 0")
     return text.replace(":\n", LOOK, 1) if BOUNDS else text
@@ -162,7 +169,10 @@ def template(entry, lane_by_lane):
 def lowered(code, target):
     """An entry compiled, with all that it calls, but not optimised."""
     entry, machine = code.entry, code.machine
-    handles = [handle_type(machine.model), handle_type(machine.data, machine.real, machine.step)]
+    handles = [
+        handle_type(machine.model, *machine.real_of_model),
+        handle_type(machine.data, machine.real, machine.step),
+    ]
     handles += [argument_type(a, machine.real) for a in entry.arguments]
     names = ["m", "d", *(f"a{i}" for i in range(len(entry.arguments)))]
     scope = {"kernel": entry.kernel, "note_run": note_run, "enter": enter, "leave": leave}
@@ -170,7 +180,10 @@ def lowered(code, target):
     if code.lane_by_lane:
         view = lane_view(machine)
         scope["one_lane"] = one_lane_as(handle_type(view.data, view.real, view.step))
-    source = template(entry, code.lane_by_lane).format(name=code.symbol, names=", ".join(names), number=entry.number)
+        scope["one_model"] = one_lane_as(handle_type(view.model, *view.real_of_model))
+    source = template(entry, code.lane_by_lane, machine.own).format(
+        name=code.symbol, names=", ".join(names), number=entry.number
+    )
     run = made_of(source, f"<entry {code.symbol}>", {**scope, "__name__": __name__})[code.symbol]
     return specialised(run, tuple(handles), target)
 

@@ -9,7 +9,7 @@ from llvmlite import ir
 from .. import ops
 from . import elementary, guard  # noqa: F401  has rules of its own
 from .primitives import RULES, define, intrinsic, scalar_of
-from .types import BOOL, F32, F64, FLOAT, I64, INT, KernelError, Lane, Mask, Tuple, meet
+from .types import BOOL, F32, F64, FLOAT, I64, INT, KernelError, Lane, Mask, Tuple, Whole, meet
 from .values import Value, cast, constant
 
 for _function, _name in ((ops.sqrt, "sqrt"), (ops.absolute, "fabs"), (ops.floor, "floor"), (ops.rint, "rint")):
@@ -28,9 +28,11 @@ def rule(function):
 
 def _extremum(symbol):
     def compile_call(translator, a, b):
-        builder, scalar = translator.builder, INT if a.type == b.type == INT else scalar_of((a, b))
+        builder, scalar = translator.builder, meet(a.type, b.type)
+        whole = scalar == INT or isinstance(scalar, Whole)
+        scalar = scalar if whole else scalar_of((a, b))
         x, y = (cast(builder, value, scalar).part for value in (a, b))
-        kind = builder.icmp_signed if scalar == INT else builder.fcmp_ordered
+        kind = builder.icmp_signed if whole else builder.fcmp_ordered
         return Value(scalar, (builder.select(kind(symbol, x, y), x, y),))
 
     return compile_call
@@ -44,14 +46,40 @@ def _zero(translator, x):
     return cast(translator.builder, constant(0.0), scalar_of((x,)))
 
 
+@rule(ops.shared)
+def _shared(translator, x):
+    """That of the first lane."""
+    scalar, builder = scalar_of((x,)), translator.builder
+    if not isinstance(scalar, Lane):
+        return cast(builder, x, FLOAT)
+    first = x.part if scalar.n == 1 else builder.extract_element(x.part, ir.Constant(I64, 0))
+    return Value(FLOAT, (first if scalar.dtype == "float64" else builder.fpext(first, F64),))
+
+
+def _of_precision(double, single):
+    """A rule for a constant that depends on the precision of its argument's type."""
+
+    def compile_call(translator, x):
+        scalar = scalar_of((x,))
+        narrow = isinstance(scalar, Lane) and scalar.dtype == "float32"
+        return cast(translator.builder, constant(single if narrow else double), scalar)
+
+    return compile_call
+
+
+RULES[ops.eps], RULES[ops.huge] = _of_precision(2.0**-52, 2.0**-23), _of_precision(1e150, 1e18)
+
+
 @rule(ops.where)
 def _where(translator, condition, a, b):
-    """The arms meet in one type; a mask needs at least one arm that is a lane or a mask."""
+    """The arms meet in one type; of two numbers a mask chooses only integers, as they tell not what a lane is."""
     builder, common = translator.builder, meet(a.type, b.type)
     if isinstance(condition.type, Mask):
         if common == BOOL:
             common = condition.type
-        if not isinstance(common, (Lane, Mask)):
+        if common == INT:
+            common = Whole(condition.type.n)
+        if not isinstance(common, (Lane, Mask, Whole)):
             raise KernelError("where(mask, number, number) has no lane type: write zero(x) + number for one arm")
     elif condition.type != BOOL or common is None:
         raise KernelError(f"where({condition.type}, {a.type}, {b.type})")

@@ -15,8 +15,8 @@ from llvmlite import ir
 from ...errors import nearest
 from ..decorator import BOUNDS
 from .python import raise_index_error
-from .types import BOOL, F64, FLOAT, I8, I32, I64, INT, Field, KernelError, Lane
-from .values import Value, cast, truth
+from .types import BOOL, F64, FLOAT, I8, I32, I64, INT, Field, KernelError, Lane, Pointed
+from .values import Value, cast, truth, wide
 
 
 def _word(builder, table, k, invariant):
@@ -34,6 +34,9 @@ def attribute(builder, handle, name):
     table = handle.part
     if behind is not None:
         table = builder.inttoptr(_word(builder, table, behind, True), table.type)
+    if isinstance(kind, Pointed):
+        place = builder.inttoptr(_word(builder, table, word, True), kind.field.element.as_pointer())
+        return load(builder, kind.field, place)
     if not isinstance(kind, Field):
         x = _word(builder, table, word, False)
         return Value(kind, (builder.bitcast(x, F64) if kind == FLOAT else x,))
@@ -45,7 +48,7 @@ def attribute(builder, handle, name):
 def set_constant(builder, handle, name, value):
     """a.steps = 3: write a constant's word."""
     kind, word, *_ = handle.type.fields.get(name, (None, None))
-    if kind is None or isinstance(kind, Field):
+    if kind is None or isinstance(kind, (Field, Pointed)):
         raise KernelError(f"{name} is no constant of {handle.type}: assign to entries of fields")
     x = cast(builder, value, kind).part
     builder.store(builder.bitcast(x, I64) if kind == FLOAT else x, builder.gep(handle.part, [ir.Constant(I64, word)]))
@@ -74,13 +77,13 @@ def address(builder, owner, index, fail):
 
 def load(builder, kind, pointer):
     """An entry: integers and flags are stored narrow."""
-    x = builder.load(pointer, align=kind.alignment)
+    x, n = builder.load(pointer, align=kind.alignment), getattr(kind.value, "n", 1)
     if kind.stored == "int32":
-        x = builder.sext(x, I64)
+        x = builder.sext(x, wide(I64, n))
     elif kind.stored == "uint8":
-        x = builder.zext(x, I64)
+        x = builder.zext(x, wide(I64, n))
     elif kind.stored == "bool":
-        x = builder.icmp_unsigned("!=", x, ir.Constant(I8, 0))
+        x = builder.icmp_unsigned("!=", x, ir.Constant(wide(I8, n), 0 if n == 1 else [0] * n))
     elif kind.stored == "float32" and not isinstance(kind.value, Lane):
         x = builder.fpext(x, F64)
     return Value(kind.value, (x,))
@@ -91,12 +94,12 @@ def store(builder, kind, pointer, value):
     if not isinstance(kind, Field):
         raise KernelError(f"nothing can be stored in a value of type {kind}")
     value = truth(builder, value) if kind.value == BOOL else value
-    x = cast(builder, value, kind.value).part
+    x, n = cast(builder, value, kind.value).part, getattr(kind.value, "n", 1)
     narrow = {"int32": I32, "uint8": I8}.get(kind.stored)
     if narrow is not None:
-        x = builder.trunc(x, narrow)
+        x = builder.trunc(x, wide(narrow, n))
     elif kind.stored == "bool":
-        x = builder.zext(x, I8)
+        x = builder.zext(x, wide(I8, n))
     elif kind.stored == "float32" and not isinstance(kind.value, Lane):
         x = builder.fptrunc(x, kind.element)
     builder.store(x, pointer, align=kind.alignment)

@@ -2,6 +2,7 @@
 
 A real is a float, or on SIMD lanes a `Lane`: n numbers, one per world. `Lane(dtype, 1)` is a *strict real*, a plain number
 whose arithmetic with literals stays in its own precision. Comparing lanes gives a `Mask`, comparing strict reals a boolean.
+An integer that each world has for itself is a `Whole` on lanes. It counts and marks, but steers no loop and no address.
 """
 
 import functools
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 
 from llvmlite import ir
 
-from ...fields import REAL
+from ...fields import FLAG, REAL
 from ..decorator import BOUNDS
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
@@ -88,6 +89,21 @@ class Mask:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """n integers, one per world."""
+
+    n: int
+
+    @property
+    def llvm(self):
+        """They are held in one register."""
+        return (ir.VectorType(I64, self.n),)
+
+    def __str__(self):
+        return f"int x {self.n}"
+
+
+@dataclass(frozen=True)
 class Tuple:
     """Several values."""
 
@@ -117,7 +133,10 @@ class Field:
     @property
     def element(self):
         """The LLVM type of an entry in memory."""
-        return self.value.register if isinstance(self.value, Lane) else STORED[self.stored][0]
+        if isinstance(self.value, Lane):
+            return self.value.register
+        element = STORED[self.stored][0]
+        return ir.VectorType(element, self.value.n) if isinstance(self.value, (Whole, Mask)) else element
 
     @property
     def alignment(self):
@@ -136,6 +155,13 @@ class Field:
 
     def __str__(self):
         return f"field of {self.value} [{', '.join('*' if n is None else str(n) for n in self.dims)}]"
+
+
+@dataclass(frozen=True)
+class Pointed:
+    """A constant of a handle that each world has for itself: its word is the address of where it lies."""
+
+    field: Field
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,16 +188,29 @@ def handle_type(layout, real=None, step=1):
 
 
 def _fields_of(layout, real, step, behind):
-    fields = {key: (SEEN[kind], layout.word[key], behind, False) for key, kind in layout.constants.items()}
+    own = real is not None or step != 1  # whether worlds lie side by side
+    fields = {}
+    for key, kind in layout.constants.items():
+        seen = Pointed(Field(kind, _seen(kind, real), (None,), step)) if own and kind == REAL else SEEN[kind]
+        fields[key] = seen, layout.word[key], behind, False
     for key, each in (*layout.fields.items(), *layout.elsewhere.items()):
-        is_real = each.dtype == REAL
-        value = Lane(*real) if is_real and real is not None else SEEN[each.dtype]
+        value = _seen(each.dtype, real) if each.per_world else SEEN[each.dtype]
         inner = each.static_dims()[1:] if each.dims else ()
-        kind, fixed = Field(each.dtype, value, (None, *inner), step if is_real else 1), key in layout.fields
+        kind, fixed = Field(each.dtype, value, (None, *inner), step if each.per_world else 1), key in layout.fields
         fields[key] = kind, layout.word[key], behind, fixed
     if layout.inner is not None:
         fields |= _fields_of(layout.inner, real, step, layout.word[layout.inner.name])
     return fields
+
+
+def _seen(dtype, real):
+    """The type of what each world has for itself. real: as in `handle_type`."""
+    if real is None:
+        return SEEN[dtype]
+    if dtype == REAL:
+        return Lane(*real)
+    width = real[1]
+    return SEEN[dtype] if width == 1 else Mask(width) if dtype == FLAG else Whole(width)
 
 
 def argument_type(argument, real):
@@ -193,5 +232,9 @@ def meet(a, b):
         return (INT if INT in (a, b) else FLOAT) if BOOL in (a, b) and NOTHING not in (a, b) else None
     for x, y in ((a, b), (b, a)):
         if (isinstance(x, Lane) and y in NUMBERS) or (isinstance(x, Mask) and y == BOOL):
+            return x
+        if isinstance(x, Whole) and (y in (INT, BOOL) or y == Mask(x.n)):
+            return x
+        if isinstance(x, Lane) and x.n > 1 and y == Whole(x.n):
             return x
     return None

@@ -10,7 +10,24 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from .types import BOOL, F64, FLOAT, I1, I32, I64, INT, NOTHING, NUMBERS, KernelError, Lane, Mask, Plain, Tuple, meet
+from .types import (
+    BOOL,
+    F64,
+    FLOAT,
+    I1,
+    I32,
+    I64,
+    INT,
+    NOTHING,
+    NUMBERS,
+    KernelError,
+    Lane,
+    Mask,
+    Plain,
+    Tuple,
+    Whole,
+    meet,
+)
 
 FAST_FLAGS = ("contract", "nsz")
 
@@ -62,6 +79,11 @@ def tuple_of(items):
     return Value(Tuple(tuple(item.type for item in items)), parts, None if None in known else known)
 
 
+def wide(kind, n):
+    """LLVM's type of n such numbers."""
+    return kind if n == 1 else ir.VectorType(kind, n)
+
+
 def splat(builder, x, n):
     """The same number in all n lanes."""
     if n == 1:
@@ -86,6 +108,12 @@ def cast(builder, value, target):
         return constant(float(value.constant))
     if target == INT:
         return Value(INT, (builder.zext(value.part, I64),), value.constant)
+    if isinstance(target, Whole):
+        if isinstance(source, Mask):
+            return Value(target, (builder.zext(value.part, *target.llvm),))
+        return Value(target, (splat(builder, cast(builder, value, INT).part, target.n),))
+    if isinstance(source, Whole):
+        return Value(target, (builder.sitofp(value.part, target.register),))
     if isinstance(target, Mask):
         return Value(target, (splat(builder, value.part, target.n),))
     if isinstance(target, Lane):
@@ -136,8 +164,8 @@ def binary(builder, operation, a, b):
     common, x, y = together(builder, a, b, FLOAT if operation is ast.Div else INT)
     if common == INT and operation in (ast.FloorDiv, ast.Mod):
         return Value(INT, (_divided(builder, operation is ast.Mod, x.part, y.part),))
-    if common == INT and operation in INTEGER_OPERATIONS:
-        return Value(INT, (getattr(builder, INTEGER_OPERATIONS[operation])(x.part, y.part),))
+    if (common == INT or isinstance(common, Whole)) and operation in INTEGER_OPERATIONS:
+        return Value(common, (getattr(builder, INTEGER_OPERATIONS[operation])(x.part, y.part),))
     if (common == FLOAT or isinstance(common, Lane)) and operation in REAL_OPERATIONS:
         return Value(common, (getattr(builder, REAL_OPERATIONS[operation])(x.part, y.part, flags=FAST_FLAGS),))
     hint = ": write powers as products, or exp(y * log(x))" if operation is ast.Pow else ""
@@ -165,6 +193,8 @@ def negative(builder, x):
     if x.type in (INT, BOOL):
         whole = cast(builder, x, INT)
         return Value(INT, (builder.neg(whole.part),)) if x.constant is None else constant(-int(x.constant))
+    if isinstance(x.type, Whole):
+        return binary(builder, ast.Sub, constant(0), x)
     raise KernelError(f"{_a(x.type)} has no negative")
 
 
@@ -179,6 +209,8 @@ def compare(builder, operation, a, b):
     if isinstance(a.type, Tuple) and isinstance(b.type, Tuple):
         return _equal_tuples(builder, operation, a, b)
     common, x, y = together(builder, a, b)
+    if isinstance(common, Whole):
+        return Value(Mask(common.n), (builder.icmp_signed(symbol, x.part, y.part),))
     if common == INT or common == BOOL:
         kind = builder.icmp_signed if common == INT else builder.icmp_unsigned
         known = None
@@ -203,7 +235,7 @@ def _equal_tuples(builder, operation, a, b):
 
 def truth(builder, x):
     """Whether a value counts as true, as a boolean of one bit."""
-    if isinstance(x.type, (Mask, Lane)) and x.type.n > 1:
+    if isinstance(x.type, (Mask, Lane, Whole)) and x.type.n > 1:
         raise KernelError("a mask has no single truth value: use where(), any_(), all_(), &, | and not_()")
     if x.type == BOOL:
         return x
