@@ -95,6 +95,17 @@ MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
 """The same for factors of M and what was solved with them: the condition number of M, up to 1e5 in random trees,
 multiplies the last digits."""
 
+LANES = 1e-10
+"""A step of a world on lanes, with parameters of its own, against the step of a model with these: the same kernels."""
+
+LANES_SOLVED = 1e-6
+"""The same behind a solve with M or with constraints: on lanes rows of other worlds stand between, and another number of
+iterations may be made before the solver is content."""
+
+SINGLE = {"time": 1e-6, "qpos": 1e-6, "qvel": 1e-5, "act": 1e-5, "qfrc_smooth": 1e-4, "qacc": 3e-2}
+"""A whole step in single precision against double, in contact, relative to the largest number: rounding of 1e-7, times what
+cancels in bias forces, and for accelerations times the condition of M and of the rows."""
+
 TRANSITION = 1e-6
 """Exact derivatives of a step against MuJoCo's central differences, relative to the largest: 1e-8 is typical."""
 

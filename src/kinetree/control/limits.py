@@ -17,6 +17,7 @@ Writes: torque, acceleration; aba_qacc. Scratch: held, start, start_force, end_f
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, happens, maximum, minimum, needs, where, zero
+from ..math.constants import resolved
 from .constrained import constrain, constraint_force, has_rows, set_constraint_force
 from .solvers import solve
 
@@ -61,7 +62,7 @@ def disagreement(m, d, a):
     for i in range(m.nv):
         torque = asked(a, i, d.aba_qacc[i])
         size = absolute(a.force[i]) + absolute(a.diagonal[i] * d.aba_qacc[i])
-        worst = maximum(worst, absolute(taken(d, a, i) - clamped(a, i, torque)) - ROUNDING * size)
+        worst = maximum(worst, absolute(taken(d, a, i) - clamped(a, i, torque)) - resolved(ROUNDING, size) * size)
     return worst
 
 

@@ -6,8 +6,8 @@ The newest sample may be elsewhere in every world, so no sample is addressed by 
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, maximum, minimum, needs, not_, where, zero
-from ..math.constants import MIN_VALUE
+from ..kernel.ops import absolute, any_, maximum, minimum, needs, not_, where, zero
+from ..math.constants import MIN_VALUE, coarse
 
 HOLD, LINEAR = 0, 1  # order of interpolation; beyond, cubic
 
@@ -40,6 +40,15 @@ def last_before(ring, a, n, t, start):
 
 
 @kernel
+def same_time(t):
+    """Times that are less than this apart are one: MuJoCo's smallest number, or what single precision leaves of a sum."""
+    least = zero(t) + MIN_VALUE
+    if any_(coarse(t) > 0.0):
+        least = maximum(least, 4.0 * coarse(t) * (absolute(t) + 1.0))
+    return least
+
+
+@kernel
 def first_after(ring, a, n, t, end):
     """Earliest time of a sample after t, or `end`, the newest time."""
     for p in range(n):
@@ -61,12 +70,13 @@ def sample(ring, a, n, size, i, t):
 def read(ring, a, n, size, i, t, order):
     """Number i at time t: held from the sample before, linear, or by a cubic through it; constant beyond the ends."""
     oldest, newest = earliest(ring, a, n), latest(ring, a, n)
-    t = where(t <= oldest + MIN_VALUE, oldest, where(t >= newest - MIN_VALUE, newest, t))
-    high = first_after(ring, a, n, t - MIN_VALUE, newest)
+    least = same_time(newest)
+    t = where(t <= oldest + least, oldest, where(t >= newest - least, newest, t))
+    high = first_after(ring, a, n, t - least, newest)
     low = last_before(ring, a, n, high, oldest)
     at_high = sample(ring, a, n, size, i, high)
     at_low = sample(ring, a, n, size, i, low)
-    met = high - t < MIN_VALUE
+    met = high - t < least
     if order == HOLD:
         return where(met, at_high, at_low)
     step = where(met, 1.0, high - low)
@@ -117,12 +127,12 @@ def insert(ring, a, n, size, t, source, s, active):
     nearest = absolute(t - ring[a + 2])
     for p in range(1, n):
         nearest = minimum(nearest, absolute(t - ring[a + 2 + p]))
-    known = active & (nearest < MIN_VALUE)
+    known = active & (nearest < same_time(t))
     late = active & not_(known) & (t > latest(ring, a, n))
     between = active & not_(known) & (t > earliest(ring, a, n)) & not_(late)
     still = between | not_(active)
     for p in range(n):
-        time, same = ring[a + 2 + p], absolute(t - ring[a + 2 + p]) < MIN_VALUE
+        time, same = ring[a + 2 + p], absolute(t - ring[a + 2 + p]) < same_time(t)
         for i in range(size):
             at = a + 2 + n + p * size + i
             fresh = where(still, ring[at], where(oldest == p, source[s + i], ring[at]))

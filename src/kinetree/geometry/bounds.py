@@ -6,6 +6,7 @@ Reads: geom_xpos, geom_xmat.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
+from ..math.constants import resolved
 from ..math.vec3 import add, dot, get3, get9, mul_mat_vec, sub
 from ..types import GeomType
 from .parameters import overrides
@@ -43,7 +44,8 @@ def box_of(m, d, g):
     if m.geom_type[g] != GeomType.SPHERE and m.geom_type[g] != GeomType.CAPSULE:
         x, y, z = add((x, y, z), mul_mat_vec(get9(d.geom_xmat, g), get3(m.geom_aabb, g)))
     hx, hy, hz = half_size(m, d, g, 0), half_size(m, d, g, 1), half_size(m, d, g, 2)
-    hx, hy, hz = hx + PAD * (hx + absolute(x)), hy + PAD * (hy + absolute(y)), hz + PAD * (hz + absolute(z))
+    pad = resolved(PAD, x)
+    hx, hy, hz = hx + pad * (hx + absolute(x)), hy + pad * (hy + absolute(y)), hz + pad * (hz + absolute(z))
     hx, hy, hz = hx + margin, hy + margin, hz + margin
     return x - hx, y - hy, z - hz, x + hx, y + hy, z + hz
 
@@ -82,5 +84,5 @@ def oriented_boxes_meet(m, d, g0, g1, reach):
             for i in range(3):
                 edge = (d.geom_xmat[h, i], d.geom_xmat[h, 3 + i], d.geom_xmat[h, 6 + i])
                 radius = radius + m.geom_aabb[h, 3 + i] * absolute(dot(axis, edge))
-            meet = meet & (absolute(dot(offset, axis)) <= reach + radius * (1.0 + PAD))
+            meet = meet & (absolute(dot(offset, axis)) <= reach + radius * (1.0 + resolved(PAD, radius)))
     return meet

@@ -10,7 +10,7 @@ Reference: Gottschalk, Lin, Manocha 1996, "OBBTree", for the separating axes.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, all_, any_, not_, sqrt, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, resolved
 from ..math.vec3 import add_scaled, get3, get9, mul_mat_t_vec, scale, sub, where3
 from .capsule_box import store3
 from .contact_list import ANY_TANGENT, add_contact
@@ -58,7 +58,7 @@ def edge_axis(d, i, j):
     """Cross product of axis i of box 0 and axis j of box 1, in box 0: its two components not along i, and its length."""
     x, y = -rot(d, 0, (i + 2) % 3, j), rot(d, 0, (i + 1) % 3, j)
     length = sqrt(x * x + y * y)
-    s = 1.0 / where(length * length < NOISE, 1.0, length)
+    s = 1.0 / where(length * length < resolved(NOISE, length), 1.0, length)
     return x * s, y * s, length
 
 
@@ -76,7 +76,7 @@ def edge_separations(m, d, g0, g1, slack, best, code, apart):
             radius = absolute(x) * m.geom_size[g0, i1] + absolute(y) * m.geom_size[g0, i2]
             radius = radius + absolute(u) * m.geom_size[g1, j1] + absolute(v) * m.geom_size[g1, j2]
             separation = absolute(x * d.narrow_work[CENTRE + i1] + y * d.narrow_work[CENTRE + i2]) - radius
-            skew = length * length >= NOISE
+            skew = length * length >= resolved(NOISE, length)
             apart = apart | (skew & (separation > slack))
             better = skew & (separation - FACE_BIAS * absolute(separation) > best) & (separation > face)
             best, code = where(better, separation, best), where(better, zero(best) + (6 + 3 * i + j), code)
@@ -163,7 +163,7 @@ def add_polygon(m, d, g0, g1, own, axis, sign, active, reach, begin, count):
     """A contact for every corner of the polygon that is near the face of box `own`; corners that coincide are one."""
     ref, (ax, ay) = g0 if own == 0 else g1, ((axis + 1) % 3, (axis + 2) % 3)
     sx, sy = m.geom_size[ref, ax], m.geom_size[ref, ay]
-    same = SAME * (sx * sx + sy * sy)
+    same = resolved(SAME, sx) * (sx * sx + sy * sy)
     x, y, z = column_of(d, ref, ax), column_of(d, ref, ay), column_of(d, ref, axis)
     normal = scale(z, sign if own == 0 else -sign)
     for k in range(begin, begin + count):
@@ -247,8 +247,9 @@ def edge_contact(m, d, g0, g1, i, j, active, slack):
     x, y = x * flip, y * flip  # from box 0 to box 1
     u = x * rot(d, 0, i1, j1) + y * rot(d, 0, i2, j1)
     v = x * rot(d, 0, i1, j2) + y * rot(d, 0, i2, j2)
-    vague_x, vague_u = absolute(x) < VAGUE, absolute(u) < VAGUE
-    vague_y, vague_v = (absolute(y) < VAGUE) & not_(vague_x), (absolute(v) < VAGUE) & not_(vague_u)
+    vague = resolved(VAGUE, x)
+    vague_x, vague_u = absolute(x) < vague, absolute(u) < vague
+    vague_y, vague_v = (absolute(y) < vague) & not_(vague_x), (absolute(v) < vague) & not_(vague_u)
     b, b1, b2 = rot(d, 0, i, j), rot(d, 0, i1, j), rot(d, 0, i2, j)  # the edge of box 1
     square = 1.0 - b * b
     best, dist, at = zero(x) + 1e10, zero(x), (zero(x), zero(x), zero(x))
@@ -293,7 +294,7 @@ def box_box(m, d, g0, g1, reach):
     size = zero(offset[0])
     for k in range(3):
         size = size + m.geom_size[g0, k] + m.geom_size[g1, k]
-    slack = reach + SLACK * size
+    slack = reach + resolved(SLACK, size) * size
     face, face_code, apart = face_separations(m, d, g0, g1, slack)
     if not all_(apart):
         edge, code, apart = edge_separations(m, d, g0, g1, slack, face, face_code, apart)

@@ -8,7 +8,7 @@ Reference: Sutherland, Hodgman 1974, "Reentrant polygon clipping".
 from ..capacity import MAXHULL, fits
 from ..kernel import kernel
 from ..kernel.ops import absolute, minimum, sqrt, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, resolved
 from ..math.vec3 import add, add_scaled, cross, dot, scale, sub, unit
 from ..types import GeomType
 from .features import (  # fmt: skip
@@ -58,7 +58,8 @@ def clip_by_side(d, k, sides, normal, column, n):
     for i in range(n):
         p, q = point(d, i, column), point(d, (i + 1) % n, column)
         above_p, above_q = dot(sub(p, a), inward), dot(sub(q, a), inward)
-        inside_p, inside_q = above_p > -MIN_VALUE, above_q > -MIN_VALUE
+        least = resolved(MIN_VALUE, above_p)
+        inside_p, inside_q = above_p > -least, above_q > -least
         if inside_p != inside_q and above_p != above_q:
             t = above_p / (above_p - above_q)
             if t >= 0.0 and t <= 1.0:

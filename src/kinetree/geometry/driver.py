@@ -119,8 +119,10 @@ def can_touch(m, d, g0, g1, pair, last):
     pairs: those of the same two bodies end before `last`.
     """
     if pair >= 0:
-        asleep = m.opt_enableflags & EnableBit.SLEEP != 0 and d.body_awake[m.geom_bodyid[g0]] != SleepState.AWAKE
-        if asleep and d.body_awake[m.geom_bodyid[g1]] != SleepState.AWAKE:
+        awake = (d.body_awake[m.geom_bodyid[g0]] == SleepState.AWAKE) | (
+            d.body_awake[m.geom_bodyid[g1]] == SleepState.AWAKE
+        )
+        if m.opt_enableflags & EnableBit.SLEEP != 0 and not any_(awake):
             return False
         return any_(balls_meet(m, d, g0, g1, reach_of(m, g0, g1, pair)))
     bodies, k = bodies_of(m, g0, g1), last - 1

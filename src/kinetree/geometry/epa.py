@@ -7,8 +7,8 @@ Reference: van den Bergen 2001, "Proximity queries and penetration depth computa
 
 from ..capacity import MAXFACE, MAXHULL, fits
 from ..kernel import kernel
-from ..kernel.ops import absolute, minimum, sqrt, zero
-from ..math.constants import MIN_VALUE
+from ..kernel.ops import absolute, huge, maximum, minimum, sqrt, zero
+from ..math.constants import MIN_VALUE, coarse, resolved
 from ..math.vec3 import add, add_scaled, cross, dot, mul_mat_vec, norm, scale, sub
 from .gjk import are_solids, have_corners
 from .hull import (  # fmt: skip
@@ -115,13 +115,14 @@ def arrange(d):
     corner between these is left out.
     """
     u, v, w = sides_of_line(d)
+    least = resolved(MIN_VALUE, u)
     if pierces(d):
         return 3, (0, 1, 2, 3, 4)
-    if u > 0.0 and v < -MIN_VALUE and w < -MIN_VALUE:
+    if u > 0.0 and v < -least and w < -least:
         return 3, (2, 3, 4, 1, 0)
-    if v > 0.0 and u < -MIN_VALUE and w < -MIN_VALUE:
+    if v > 0.0 and u < -least and w < -least:
         return 3, (3, 4, 2, 1, 0)
-    if w > 0.0 and u < -MIN_VALUE and v < -MIN_VALUE:
+    if w > 0.0 and u < -least and v < -least:
         return 3, (4, 2, 3, 1, 0)
     if u <= v and u <= w:
         return 4, (2, 3, 0, 1, 4)
@@ -136,7 +137,7 @@ def in_triangle(d, p):
     u, v, w = u / whole, v / whole, w / whole
     if u < 0.0 or v < 0.0 or w < 0.0:
         return False
-    return norm(sub(add_scaled(add_scaled(scale(a, u), b, v), c, w), p)) < MIN_VALUE
+    return norm(sub(add_scaled(add_scaled(scale(a, u), b, v), c, w), p)) < resolved(MIN_VALUE, u)
 
 
 @kernel(scalar=True)
@@ -188,7 +189,9 @@ def start_hull(m, d, n):
         flat = NONE
         for k in range(4 if form == 4 else 6):
             a, b, c, u, v, w = TETRAHEDRON[k & 3] if form == 4 else SPINDLE[k]
-            if flat == NONE and attach(d, (order[a], order[b], order[c]), (u, v, w), middle) < ON_FACE:
+            if flat == NONE and attach(d, (order[a], order[b], order[c]), (u, v, w), middle) < maximum(
+                ON_FACE, coarse(middle[0]) * coarse(middle[0])
+            ):
                 flat = k
         if flat == NONE:
             break
@@ -238,8 +241,9 @@ def attach_rim(d, tip, middle, low, high):
 def expand(m, d, middle):
     """Push the polytope out to the boundary; the triangle that is nearest to the origin, NONE if rounding won."""
     exact, most = have_corners(d), minimum(m.opt_ccd_iterations, MOST)
-    tolerance = MIN_VALUE if exact else 1.0 * m.opt_ccd_tolerance
-    high, face, room = zero(middle[0]) + 1e150, NONE, 6 * most
+    least = resolved(MIN_VALUE, middle[0])
+    tolerance = least if exact else maximum(4.0 * coarse(least), m.opt_ccd_tolerance)
+    high, face, room = huge(middle[0]), NONE, 6 * most
     for k in range(most):
         before, face = face, lowest_open(d)
         if face == NONE or d.hull_normal[face, 3] > high * high:

@@ -4,7 +4,7 @@ MuJoCo: filterBitmask, filterBodyPair, exclude_signature. Everything here is the
 """
 
 from ..kernel import kernel
-from ..kernel.ops import maximum, minimum
+from ..kernel.ops import all_, maximum, minimum
 from ..types import DisableBit, EnableBit, SleepState
 
 HALF = 0xFFFF  # a signature is two bodies of 16 bits each
@@ -25,7 +25,7 @@ def bits_match(m, g, h):
 @kernel
 def asleep(m, d, body):
     """Whether a body sleeps."""
-    return m.opt_enableflags & EnableBit.SLEEP != 0 and d.body_awake[body] == SleepState.ASLEEP
+    return m.opt_enableflags & EnableBit.SLEEP != 0 and all_(d.body_awake[body] == SleepState.ASLEEP)
 
 
 @kernel

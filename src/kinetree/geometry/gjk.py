@@ -6,8 +6,8 @@ Writes: simplex_*, and the nearest points in row 0 of convex_near.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, zero
-from ..math.constants import MIN_VALUE
+from ..kernel.ops import absolute, maximum, zero
+from ..math.constants import MIN_VALUE, coarse, resolved
 from ..math.vec3 import dot, norm, scale, sub
 from ..types import GeomType
 from .contact_list import FAR
@@ -88,8 +88,9 @@ def gjk(m, d, cutoff):
     """
     tolerance, exact, wants_distance = m.opt_ccd_tolerance, have_corners(d), cutoff > 0.0
     gap = 0.0 if exact else 0.5 * tolerance * tolerance
-    least = MIN_VALUE if exact or wants_distance else 1.0 * tolerance
     x = sub(position(d, 0), position(d, 1))
+    none = resolved(MIN_VALUE, x[0])
+    least = none if exact or wants_distance else maximum(4.0 * coarse(none), tolerance)
     length, before = norm(x), zero(x[0])
     if length < MIN_VALUE:  # only its direction counts, and any will do where it has none
         x, length = (before + 1.0, before, before), before + 1.0
@@ -113,11 +114,11 @@ def gjk(m, d, cutoff):
             break
         x = nearest_of(d, n, weights)
         before, length = length, norm(x)
-        if length < (least if n > 1 else MIN_VALUE) or (k > 0 and absolute(before - length) < MIN_VALUE):
+        if length < (least if n > 1 else none) or (k > 0 and absolute(before - length) < none):
             break
     if n > 0:
         note_near(d, 0, length, combine(d, n, weights, 3), combine(d, n, weights, 6), scale(x, -1.0))
-    if n < 4 and not apart and length >= MIN_VALUE:
+    if n < 4 and not apart and length >= none:
         first, second = support_pair(m, d, scale(x, -1.0 / length))
         apart = dot(x, sub(first, second)) > 0.0
     return n, (zero(length) if n == 4 and not apart else length), apart

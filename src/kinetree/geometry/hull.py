@@ -8,8 +8,8 @@ hull_stack triangles still to look at; hull_size how much of each there is.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import zero
-from ..math.constants import MIN_VALUE
+from ..kernel.ops import huge, zero
+from ..math.constants import MIN_VALUE, coarse
 from ..math.vec3 import dot, get3, scale, sub
 from .simplex import copy_corner, foot_on_plane, write_corner
 
@@ -122,6 +122,13 @@ def look_across(d, face, side, depth):
 
 
 @kernel(scalar=True)
+def rounding(d, face):
+    """What the last digits of single precision make of the height of a point above a triangle's plane."""
+    square = d.hull_normal[face, 3]
+    return 8.0 * coarse(square) * square if coarse(square) > 0.0 else zero(square)
+
+
+@kernel(scalar=True)
 def remove_seen(d, face, point):
     """Remove the triangles that a point outside sees, from one of them outward; the edges around them go into hull_rim.
 
@@ -136,7 +143,7 @@ def remove_seen(d, face, point):
         depth -= 1
         other, side = d.hull_stack[depth, 0], d.hull_stack[depth, 1]
         if d.hull_face[other, PLACE] != GONE:
-            if dot(normal(d, other), point) - d.hull_normal[other, 3] > MIN_VALUE:
+            if dot(normal(d, other), point) - d.hull_normal[other, 3] > MIN_VALUE + rounding(d, other):
                 remove(d, other)
                 depth = look_across(d, other, (side + 2) % 3, depth)
                 depth = look_across(d, other, (side + 1) % 3, depth)
@@ -149,7 +156,7 @@ def remove_seen(d, face, point):
 @kernel(scalar=True)
 def lowest_open(d):
     """The open triangle nearest to the origin, -1 if there is none."""
-    best, low = -1, zero(d.hull_point[0, 0]) + 1e300
+    best, low = -1, huge(d.hull_point[0, 0]) * huge(d.hull_point[0, 0])
     for k in range(d.hull_size[OPEN]):
         face = d.hull_open[k]
         if d.hull_normal[face, 3] < low:

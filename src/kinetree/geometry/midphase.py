@@ -8,6 +8,7 @@ Reads: xipos, ximat.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
+from ..math.constants import resolved
 from ..math.vec3 import add, get3, get9, mul_mat_vec
 from ..types import DisableBit
 from .bounds import PAD
@@ -36,7 +37,8 @@ def node_box(m, d, body, node):
     for k in range(3):
         size = m.bvh_aabb[at, 3 + k]
         hx, hy, hz = hx + absolute(mat[k]) * size, hy + absolute(mat[3 + k]) * size, hz + absolute(mat[6 + k]) * size
-    hx, hy, hz = hx + PAD * (hx + absolute(x)), hy + PAD * (hy + absolute(y)), hz + PAD * (hz + absolute(z))
+    pad = resolved(PAD, x)
+    hx, hy, hz = hx + pad * (hx + absolute(x)), hy + pad * (hy + absolute(y)), hz + pad * (hz + absolute(z))
     hx, hy, hz = hx + margin, hy + margin, hz + margin
     return x - hx, y - hy, z - hz, x + hx, y + hy, z + hz
 

@@ -9,7 +9,7 @@ contact_surfacevel, contact_dim, contact_exclude, contact_efc_address.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import any_, maximum, minimum
+from ..kernel.ops import any_, maximum, minimum, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_vec, sub
 from ..types import EnableBit
@@ -46,9 +46,9 @@ def weight(m, g0, g1):
     if m.geom_priority[g0] != m.geom_priority[g1]:
         return 1.0 if m.geom_priority[g0] > m.geom_priority[g1] else 0.0
     a, b = m.geom_solmix[g0], m.geom_solmix[g1]
-    if a < MIN_VALUE:
-        return 0.5 if b < MIN_VALUE else 0.0
-    return 1.0 if b < MIN_VALUE else a / (a + b)
+    without_a, without_b = a < MIN_VALUE, b < MIN_VALUE
+    both = a / where(without_a & without_b, 1.0, a + b)
+    return where(without_a, where(without_b, 0.5, zero(a)), where(without_b, 1.0, both))
 
 
 @kernel
@@ -78,10 +78,9 @@ def solref_of(m, g0, g1, pair, k):
     if pair >= 0:
         return m.pair_solref[pair, k]
     a, b, w = m.geom_solref[g0, k], m.geom_solref[g1, k], weight(m, g0, g1)
-    equal = m.geom_priority[g0] == m.geom_priority[g1]
-    if equal and (m.geom_solref[g0, 0] <= 0.0 or m.geom_solref[g1, 0] <= 0.0):
-        return minimum(a, b)
-    return w * a + (1.0 - w) * b
+    direct = (m.geom_solref[g0, 0] <= 0.0) | (m.geom_solref[g1, 0] <= 0.0)
+    lower = direct & (m.geom_priority[g0] == m.geom_priority[g1])
+    return where(lower, minimum(a, b), w * a + (1.0 - w) * b)
 
 
 @kernel
@@ -153,9 +152,9 @@ def set_parameters(m, d, g0, g1, pair, begin, end):
     """
     margin, adhesion, dim = margin_of(m, g0, g1, pair), adhesion_of(m, g0, g1, pair), condim_of(m, g0, g1, pair)
     for k in range(begin, end):
-        touching = any_(d.contact_dist[k] < margin)
-        d.contact_dim[k] = dim if touching or adhesion == 0.0 else 1
-        d.contact_exclude[k] = 0 if touching or adhesion != 0.0 else IN_GAP
+        touching = d.contact_dist[k] < margin
+        d.contact_dim[k] = dim if any_(touching | (adhesion == 0.0)) else 1
+        d.contact_exclude[k] = 0 if any_(touching | (adhesion != 0.0)) else IN_GAP
         d.contact_efc_address[k] = -1  # no rows yet
         d.contact_includemargin[k] = margin
         d.contact_adhesion[k] = adhesion

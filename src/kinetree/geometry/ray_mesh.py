@@ -7,7 +7,7 @@ Reference: Moeller and Trumbore 1997, "Fast, minimum storage ray/triangle inters
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, resolved
 from ..math.vec3 import add_scaled, cross, dot, get3, sub
 from .ray_shapes import INF, slab
 
@@ -41,7 +41,8 @@ def ray_triangle(v, a, b, c):
     other = cross(e, a)
     w = dot(v, other) / volume
     x = dot(f, other) / volume
-    if (u < -EDGE) | (w < -EDGE) | (u + w > 1.0 + EDGE) | (x < 0.0):
+    edge = resolved(EDGE, u)
+    if (u < -edge) | (w < -edge) | (u + w > 1.0 + edge) | (x < 0.0):
         return none, normal
     return x, normal
 
@@ -52,7 +53,7 @@ def interval(m, a, p, v):
     enter, leave = zero(p[0]), zero(p[0]) + INF
     for k in range(3):
         centre, half = m.bvh_aabb[a, k], m.bvh_aabb[a, 3 + k]
-        begin, end = slab(p[k] - centre, v[k], half + PAD * (half + absolute(centre)))
+        begin, end = slab(p[k] - centre, v[k], half + resolved(PAD, p[k]) * (half + absolute(centre)))
         enter, leave = maximum(enter, begin), minimum(leave, end)
     return enter, leave
 
@@ -89,7 +90,7 @@ def ray_mesh(m, sizes, g, p, v):
             face = m.bvh_nodeid[root + node]
             corners = corner(m, mesh, face, 0, p), corner(m, mesh, face, 1, p), corner(m, mesh, face, 2, p)
             x, n = ray_triangle(v, corners[0], corners[1], corners[2])
-            if (x >= 0.0) & ((best < 0.0) | (x <= best + TIE * (start + best))):
+            if (x >= 0.0) & ((best < 0.0) | (x <= best + resolved(TIE, best) * (start + best))):
                 best, normal = x, n
         node += 1
     return where(best < 0.0, best, start + best), normal

@@ -6,7 +6,7 @@ of two balls, or of a ball with a flat end: the nearest points of the axes come 
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, minimum, needs, not_, sqrt, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, resolved
 from ..math.vec3 import add, add_scaled, cross, dot, get3, scale, sub, unit, where3
 from .contact_list import ANY_TANGENT, add_contact
 from .plane import z_axis
@@ -73,7 +73,7 @@ def capsule_capsule(m, d, g0, g1, reach):
     w = sub(p0, p1)
     cosine, aw, bw, n = dot(a, b), dot(a, w), dot(b, w), cross(a, b)
     square = dot(n, n)
-    parallel = square < PARALLEL
+    parallel = square < resolved(PARALLEL, square)
     across = scale(n, -1.0 / where(parallel, 1.0, square))
     x, y = dot(cross(w, b), across), dot(cross(w, a), across)
     y = where(absolute(x) > h0, cosine * clip_to(x, h0) + bw, y)

@@ -6,12 +6,10 @@ Reference: Montanari, Petrinic, Barbieri 2017, "Improving the GJK algorithm for 
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, zero
+from ..kernel.ops import absolute, huge, zero
 from ..math.constants import MIN_VALUE
 from ..math.vec3 import MIN_SQUARE, add_scaled, cross, dot, get3, scale, sub
 from .support import CORNER
-
-ENDLESS = 1e300
 
 
 @kernel(scalar=True)
@@ -146,7 +144,7 @@ def on_triangle(a, b, c):
     in_a, in_b, in_c = spans and agree(whole, u), spans and agree(whole, v), spans and agree(whole, w)
     if in_a and in_b and in_c:
         return u / whole, v / whole, w / whole
-    best, weights = none + ENDLESS, (none, none, none)
+    best, weights = huge(none) * huge(none), (none, none, none)
     for side in range(3):  # the sides behind which the foot lies, named by the corner opposite
         beyond = not in_a if side == 0 else (not in_b if side == 1 else not in_c)
         if beyond:
@@ -181,7 +179,7 @@ def nearest(d, n):
         inside_0, inside_1, inside_2, inside_3 = agree(whole, v0), agree(whole, v1), agree(whole, v2), agree(whole, v3)
         if inside_0 and inside_1 and inside_2 and inside_3:
             return v0 / whole, v1 / whole, v2 / whole, v3 / whole
-    best, weights = none + ENDLESS, (none, none, none, none)
+    best, weights = huge(none) * huge(none), (none, none, none, none)
     for side in range(0 if n == 4 else 3, 4):  # the faces behind which the origin lies, named by the corner opposite
         low, high = (inside_0 if side == 0 else inside_1), (inside_2 if side == 2 else inside_3)
         if not (low if side < 2 else high):

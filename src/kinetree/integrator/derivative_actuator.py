@@ -14,7 +14,7 @@ from ..dynamics.servo import clip_between, servo_inputs
 from ..dynamics.sleep_state import actuator_sleeps
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, maximum, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, resolved
 from ..math.vec3 import dot, root
 from ..types import BiasType, DisableBit, GainType, TrnType
 from .coupling import has_velocity_feedback
@@ -51,7 +51,8 @@ def tendon_is_limited(m, d, t):
             if m.actuator_biastype[k] == BiasType.DCMOTOR and not actuator_disabled(m, k):
                 total -= friction_and_cogging(m, d, k)
     low, high = m.tendon_actfrcrange[t, 0], m.tendon_actfrcrange[t, 1]
-    return is_outside(total, low + ROUNDING * absolute(low), high - ROUNDING * absolute(high))
+    rounding = resolved(ROUNDING, total)
+    return is_outside(total, low + rounding * absolute(low), high - rounding * absolute(high))
 
 
 @kernel
@@ -61,7 +62,7 @@ def output_is_limited(m, d, k, force):
     if m.actuator_forcelimited[k]:
         low, high = m.actuator_forcerange[k, 0], m.actuator_forcerange[k, 1]
         if m.actuator_gaintype[k] == GainType.SO3:
-            limited = limited | (force >= high * (1.0 - ROUNDING))
+            limited = limited | (force >= high * (1.0 - resolved(ROUNDING, force)))
         else:
             limited = limited | is_outside(force, low, high)
     if m.actuator_trntype[k] == TrnType.TENDON and m.tendon_actfrclimited[m.actuator_trnid[k, 0]]:
@@ -90,7 +91,7 @@ def motor_slope(m, d, k):
     if m.actuator_ctrlspec[k] & CONTROLLED:
         most = m.actuator_gainprm[k, 7]
         driven = voltage - servo_inputs(m, d, k)[3]
-        spent = (most > 0.0) & (absolute(driven) >= most * (1.0 - ROUNDING))
+        spent = (most > 0.0) & (absolute(driven) >= most * (1.0 - resolved(ROUNDING, driven)))
         cold = maximum(MIN_VALUE, m.actuator_gainprm[k, 0])
         answer = where(spent, zero(rate), constant - m.actuator_gainprm[k, 6] * cold / constant)
     slope = constant * (answer - constant) / ohm

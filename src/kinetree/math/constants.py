@@ -1,3 +1,19 @@
-"""Constants that all mathematics shares."""
+"""Thresholds that all mathematics shares."""
 
+from ..kernel import kernel
+from ..kernel.ops import eps, maximum
+
+DOUBLE = 2.0**-52  # eps of double precision
 MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL: below this a length counts as zero
+
+
+@kernel
+def coarse(x):
+    """The rounding of x's type beyond that of double precision: nothing in double."""
+    return eps(x) - DOUBLE
+
+
+@kernel
+def resolved(threshold, x):
+    """A threshold made for double precision; in single at least four roundings of numbers around one."""
+    return maximum(threshold, 4.0 * coarse(x))

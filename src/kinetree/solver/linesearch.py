@@ -9,7 +9,7 @@ Each world stops by itself. Reads: efc_jar, efc_Jv, sol_Ma, sol_Mv, sol_step, qf
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, minimum, not_, sqrt, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, coarse
 from ..types import Constraint
 from .cone import middle_mass, zones
 from .cost import friction_bound
@@ -207,8 +207,14 @@ def lowest_flat(p, q, r, least):
 
 @kernel
 def approach(m, d, g, gauss1, gauss2, least, going):
-    """Newton's iteration on the slope until it is beyond the minimum: the last two points, evaluations, who has to go on."""
+    """Newton's iteration on the slope until it is beyond the minimum.
+
+    Returns the last two points, evaluations, who has to go on, and the slope that counts as none: single precision cannot tell
+    less of it than a share of the first.
+    """
     before = point(d, g, zero(least), gauss1, gauss2)
+    if any_(coarse(least) > 0.0):
+        least = maximum(least, 8.0 * coarse(least) * absolute(before[SLOPE]))
     here = point(d, g, newton_length(before), gauss1, gauss2)
     count = zero(least) + 2.0
     going = going & not_(is_flat(here, least) & ((here[LENGTH] == 0.0) | (here[COST] < 0.0)))
@@ -220,7 +226,7 @@ def approach(m, d, g, gauss1, gauss2, least, going):
         count = where(moving, count + 1.0, count)
         going = going & not_(moving & is_flat(here, least) & (here[COST] < 0.0))
         moving = moving & going & (here[SLOPE] * side <= -least) & (count < m.opt_ls_iterations)
-    return here, before, count, going & (count < m.opt_ls_iterations)
+    return here, before, count, going & (count < m.opt_ls_iterations), least
 
 
 @kernel
@@ -269,8 +275,7 @@ def search(m, d, g, tolerance, active):
     """
     gauss1, gauss2, norm = quadratic_part(m, d, g)
     going = active & (norm >= MIN_VALUE)
-    least = tolerance * norm
-    here, before, count, unsettled = approach(m, d, g, gauss1, gauss2, least, going)
+    here, before, count, unsettled, least = approach(m, d, g, gauss1, gauss2, tolerance * norm, going)
     if any_(unsettled):
         here = narrow(m, d, g, gauss1, gauss2, least, here, before, count, unsettled)
     slope = absolute(here[SLOPE]) / where(norm > 0.0, norm, 1.0)

@@ -11,7 +11,8 @@ from ..constraint.jacobian_product import add_transposed_rows, multiply_J, multi
 from ..constraint.rows import is_sparse
 from ..dynamics.factor import multiply, multiply_part, solve_part
 from ..kernel import kernel
-from ..kernel.ops import maximum, sqrt, where, zero
+from ..kernel.ops import absolute, any_, maximum, sqrt, where, zero
+from ..math.constants import coarse
 from ..types import DisableBit
 from .cost import update_rows
 
@@ -61,8 +62,11 @@ def begin(m, d):
 
 @kernel
 def gradient(m, d, g):
-    """sol_grad = M qacc - qfrc_smooth - J' force, and qfrc_constraint = J' force, of a group; the gradient's norm."""
-    square = zero(d.time[0])
+    """sol_grad = M qacc - qfrc_smooth - J' force, and qfrc_constraint = J' force, of a group; the gradient's norm.
+
+    In single precision it is zero where there is no more to it than rounding of its terms: there is nothing left to gain.
+    """
+    square, terms = zero(d.time[0]), zero(d.time[0])
     for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
         for i in range(d.dof_run[s, FIRST], d.dof_run[s, END]):
             d.qfrc_constraint[i] = 0.0
@@ -73,7 +77,11 @@ def gradient(m, d, g):
             slope = d.sol_Ma[i] - d.qfrc_smooth[i] - d.qfrc_constraint[i]
             d.sol_grad[i] = slope
             square += slope * slope
-    return sqrt(square)
+            if any_(coarse(square) > 0.0):
+                size = absolute(d.sol_Ma[i]) + absolute(d.qfrc_smooth[i]) + absolute(d.qfrc_constraint[i])
+                terms += size * size
+    least = 4.0 * coarse(square)
+    return sqrt(where(square < least * least * terms, 0.0, square))
 
 
 @kernel

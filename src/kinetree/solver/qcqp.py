@@ -7,7 +7,7 @@ disc_v (result), disc_L, disc_w. As in MuJoCo the result is zero where A is sing
 
 from ..kernel import kernel
 from ..kernel.ops import any_, maximum, not_, sqrt, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MIN_VALUE, resolved
 
 SINGULAR = 1e-10  # determinant of 2 x 2 and 3 x 3, pivot of larger ones
 CLOSE = 1e-10  # in the square of the length, and in the multiplier
@@ -119,14 +119,14 @@ def solve_on_disc(d, n, radius, mask):
         for i in range(n):
             d.disc_v[i] = where(going, where(regular, -d.disc_w[i], 0.0), d.disc_v[i])
         excess = square(d, n) - radius * radius
-        going = going & regular & not_(excess < CLOSE)
+        going = going & regular & not_(excess < resolved(CLOSE, excess))
         if any_(going):
             solve(d, n, d.disc_v)
             slope = zero(radius)
             for i in range(n):
                 slope += 2.0 * d.disc_v[i] * d.disc_w[i]
             change = excess / where(going, slope, 1.0)
-            going = going & not_(change < CLOSE)
+            going = going & not_(change < resolved(CLOSE, change))
             shift = where(going, shift + change, shift)
         k += 1
     onto = where(shift != 0.0, sqrt(radius * radius / maximum(MIN_VALUE, square(d, n))), 1.0)  # it is but nearly there
