@@ -160,7 +160,7 @@ def measure_lanes(report: Report, label: str, source: Any, strength: float, seco
     lanes.run(pipeline.forward)
     report.details[f"{label} on lanes"] = counts = {
         "ncon": [w.ncon for w in worlds], "nefc": [w.nefc for w in worlds], "niter": [int(w.solver_niter[0]) for w in worlds],
-        "together": {name: int(getattr(lanes, name)[0]) for name in ("ncon", "nefc", "solver_niter")},
+        "together": {name: int(np.max(getattr(lanes, name)[0])) for name in ("ncon", "nefc", "solver_niter")},
     }  # fmt: skip
     promised = {newton_direction: "a step of Newton's method", pipeline.fwd_constraint: "the whole solve"}
     for stage in (*promised, pipeline.forward):

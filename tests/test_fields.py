@@ -23,7 +23,8 @@ TABLES = {
     "mjModel": MODEL_FIELDS, "mjData": DATA_FIELDS, "mjOption": OPTION_FIELDS, "mjStatistic": STATISTIC_FIELDS,
 }  # fmt: skip
 OWN_FIELDS = {
-    "subtree_mass", "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass",
+    "subtree_mass", "bad", "ntree_listed",
+    "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass",
     "saved_acc", "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias", "wrap_touch", "wrap_point",
     "sensor_due",
     "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs", "contact_wrench", "aba_force",

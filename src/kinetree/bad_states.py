@@ -6,22 +6,23 @@ warning_before, warning_pass, energy_pass, flg_energy_pass, tree_pass.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .dynamics.actuation import MAX_VALUE
-from .dynamics.sleep import update_sleep
+from .dynamics.sleep import KINDS_OF_WARNING, update_sleep
 from .dynamics.sleep_state import DOFS, DOFS_END
+from .dynamics.warning import warn
 from .kernel import kernel
-from .kernel.ops import absolute, not_
+from .kernel.ops import absolute, happens, not_, where
 from .types import DisableBit, EnableBit, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
     from .model import Model
 
-KINDS_OF_WARNING = len(WarningType)
 LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
 PAUSED = 3  # what it returns between two steps, for Python to hear signals
 # Either may come with the number of steps that are left, times this: in the Data it would not outlive what handlers of
@@ -29,62 +30,71 @@ PAUSED = 3  # what it returns between two steps, for Python to hear signals
 KINDS_OF_RETURN = 4
 
 
-@kernel(scalar=True)
+@kernel
 def is_bad(x):
-    """Whether a number is none, infinite or huge."""
+    """Where a number is none, infinite or huge."""
     return not_(absolute(x) <= MAX_VALUE)
 
 
-@kernel(scalar=True)
-def first_bad(field, first, end):
-    """Index of the first bad entry; -1 if all are fine, which a loop without branches tells."""
+@kernel
+def first_bad(field, first, end, found):
+    """Index of the first bad entry in each world, `found` if that is not -1 or all are fine."""
     some = False
     for i in range(first, end):
         some = some | is_bad(field[i])
-    if some:
+    if happens(some):  # which a loop without branches tells
         for i in range(first, end):
-            if is_bad(field[i]):
-                return i
-    return -1
+            found = where(is_bad(field[i]) & (found < 0), i, found)
+    return found
 
 
-@kernel(scalar=True)
-def must_reset(m, d, i, what):
-    """Count a warning of entry i unless it is -1; whether the state has to be reset."""
-    if i >= 0:
-        d.warning_number[what] += 1
-        d.warning_lastinfo[what] = i
-    return i >= 0 and m.opt_disableflags & DisableBit.AUTORESET == 0
+@kernel
+def must_reset(m, d, i, what, good):
+    """Count a warning of entry i unless it is -1, in worlds that were good so far; which of them have to be reset."""
+    bad = (i >= 0) & good
+    if happens(bad):
+        warn(d, what, bad, i)
+    return bad & (m.opt_disableflags & DisableBit.AUTORESET == 0)
 
 
-@kernel(scalar=True)
-def position_is_bad(m, d):
-    """Look for a bad entry of qpos; whether the state has to be reset."""
-    return must_reset(m, d, first_bad(d.qpos, 0, m.nq), WarningType.BADQPOS)
-
-
-@kernel(scalar=True)
-def motion_is_bad(m, d, field, what):
-    """Look for a bad entry of qvel or qacc, but for trees that sleep; whether the state has to be reset."""
+@kernel
+def motion_is_bad(m, d, field, what, good):
+    """Look for a bad entry of qvel or qacc, but for trees that sleep; where the state has to be reset."""
     i = -1
     for run in range(d.nawake_run[0]):
-        if i < 0:
-            i = first_bad(field, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
-    return must_reset(m, d, i, what)
+        i = first_bad(field, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END], i)
+    return must_reset(m, d, i, what, good)
 
 
-@kernel(scalar=True)
+@kernel
+def state_is_bad(m, d):
+    """Look for a bad entry of qpos, then of qvel; whether the state of some world has to be reset. MuJoCo's mj_checkPos."""
+    bad = must_reset(m, d, first_bad(d.qpos, 0, m.nq, -1), WarningType.BADQPOS, True)
+    bad = bad | motion_is_bad(m, d, d.qvel, WarningType.BADQVEL, not_(bad))
+    d.bad[0] = bad
+    return happens(bad)
+
+
+@kernel
+def acceleration_is_bad(m, d):
+    """Look for a bad entry of qacc; whether the state of some world has to be reset. MuJoCo's mj_checkAcc."""
+    bad = motion_is_bad(m, d, d.qacc, WarningType.BADQACC, True)
+    d.bad[0] = bad
+    return happens(bad)
+
+
+@kernel
 def remember_warnings(d):
     """Keep the counts, so that new warnings can be told from old ones."""
     for k in range(KINDS_OF_WARNING):
         d.warning_before[k] = d.warning_number[k]
 
 
-@kernel(scalar=True)
+@kernel
 def any_new_warning(d):
     """1 if some count has grown."""
     for k in range(KINDS_OF_WARNING):
-        if d.warning_number[k] != d.warning_before[k]:
+        if happens(d.warning_number[k] != d.warning_before[k]):
             return 1
     return 0
 
@@ -100,7 +110,7 @@ def begin_pass(m, d):
             d.tree_pass[t] = d.tree_asleep[t]
 
 
-@kernel(scalar=True)
+@kernel
 def lacked_room(m, d):
     """Whether contacts or constraints did not fit; the pass will be made again as if this one had not been."""
     if d.overflow[0] == 0:
@@ -121,7 +131,7 @@ def undo_pass(m, d):
         update_sleep(m, d)
 
 
-def message(model: Model, data: Data, what: WarningType, reset: bool) -> str:
+def message(model: Model, data: Data | SimpleNamespace, what: WarningType, reset: bool) -> str:
     """A warning in words: which entry of what, and when."""
     index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
     if what == WarningType.BADCTRL:

@@ -18,14 +18,15 @@ MAX_STAGES = 160  # compiled units of the pipeline, and those of tests and users
 
 DATA_FIELDS: dict[str, Field] = table([
     # the solver's report, by island; only the first twenty islands are recorded
-    Result("solver_niter", "20", INT, "1", "iterations of the solver in each island", "fwd_constraint"),
+    Result("solver_niter", "20", INT, "1", "iterations of the solver in each island", "fwd_constraint", each=True),
     Result("solver_nnz", "20", INT, "1", "non-zeros of the solver's matrix in each island", "fwd_constraint"),
     Result("solver_fwdinv", "2", REAL, "mixed", "forward less inverse: constraint and applied force", "compare_fwd_inv"),
     # warnings by WarningType: MuJoCo's mjWarningStat as two arrays
-    Result("warning_number", "7", INT, "1", "how often each warning was raised since the reset", "step"),
-    Result("warning_lastinfo", "7", INT, "1", "what the last warning of each type was about: a dof or a control", "step"),
+    Result("warning_number", "7", INT, "1", "how often each warning was raised since the reset", "step", each=True),
+    Result("warning_lastinfo", "7", INT, "1", "what the last warning of each type was about: a dof or a control", "step",
+           each=True),
     # how many are awake
-    Result("ntree_awake", "", INT, "1", "trees awake", "update_sleep"),
+    Result("ntree_awake", "", INT, "1", "trees awake", "update_sleep", each=True),
     Result("nbody_awake", "", INT, "1", "bodies awake or static: length of body_awake_ind", "update_sleep"),
     Result("nparent_awake", "", INT, "1", "bodies whose parent is: length of parent_awake_ind", "update_sleep"),
     Result("nv_awake", "", INT, "1", "dofs awake: length of dof_awake_ind", "update_sleep"),
@@ -67,7 +68,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Input("ctrl", "nu", REAL, "mixed", "controls", "user"),
     Input("qfrc_applied", "nv", REAL, "mixed", "generalised force of the user", "user"),
     Input("xfrc_applied", "nbody 6", REAL, "N; N m", "force of the user at the centre of mass, then torque", "user"),
-    Input("eq_active", "neq", FLAG, "1", "equality constraint is on", "user"),
+    Input("eq_active", "neq", FLAG, "1", "equality constraint is on", "user", each=True),
     Input("mocap_pos", "nmocap 3", REAL, "m", "positions of mocap bodies", "user"),
     Input("mocap_quat", "nmocap 4", REAL, "1", "orientations of mocap bodies", "user"),
     # outputs
@@ -77,7 +78,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("sensordata", "nsensordata", REAL, "mixed", "readings of all sensors", "sensor"),
     Note("sensor_due", "nsensor", INT, "1", "sensors: 1 if it is to be computed now", "sensor"),
     Note("sensor_fresh", "nsensordata", REAL, "mixed", "sensors: readings before delay and interval", "sensor"),
-    State("tree_asleep", "ntree", INT, "1", "next tree asleep with it; awake: minus a countdown", "sleep"),
+    State("tree_asleep", "ntree", INT, "1", "next tree asleep with it; awake: minus a countdown", "sleep", each=True),
     # poses
     Result("xpos", "nbody 3", REAL, "m", "origin of the body frame", "kinematics"),
     Result("xquat", "nbody 4", REAL, "1", "orientation of the body frame", "kinematics"),
@@ -127,11 +128,12 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("qLD", "nC", REAL, "mixed", "factors of M = L' D L, sparse by M_colind", "factor_m"),
     Result("qLDiagInv", "nv", REAL, "mixed", "inverse of D", "factor_m"),
     # sleep
-    Result("tree_awake", "ntree", INT, "1", "1 if awake, 0 if asleep", "update_sleep"),
-    Result("body_awake", "nbody", INT, "1", "state of the body (SleepState)", "update_sleep"),
+    Result("tree_awake", "ntree", INT, "1", "1 if awake, 0 if asleep", "update_sleep", each=True),
+    Result("body_awake", "nbody", INT, "1", "state of the body (SleepState)", "update_sleep", each=True),
     Result("body_awake_ind", "nbody", INT, "1", "bodies awake or static", "update_sleep"),
     Result("parent_awake_ind", "nbody", INT, "1", "bodies whose parent is awake or static", "update_sleep"),
     Result("dof_awake_ind", "nv", INT, "1", "dofs awake", "update_sleep"),
+    Note("ntree_listed", "", INT, "1", "sleep: trees that are awake in some world", "update_sleep"),
     Note("nawake_run", "", COUNT, "1", "sleep: length of awake_run", "update_sleep"),
     Note("awake_run", "nbody 10", COUNT, "1",
           "sleep: runs of bodies awake or static: first and end of bodies, dofs, joints, geoms, sites",
@@ -160,12 +162,13 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("subtree_linvel", "nbody 3", REAL, "m/s", "velocity of subtree_com", "subtree_vel"),
     Result("subtree_angmom", "nbody 3", REAL, "kg m^2/s", "angular momentum about subtree_com", "subtree_vel"),
     # what a step remembers of its beginning, not in MuJoCo's data
-    Note("warning_before", "7", INT, "1", "step: warning_number when it began", "step"),
-    Note("warning_pass", "7", INT, "1", "step: warning_number when its last forward pass began", "step"),
-    Note("tree_pass", "ntree", INT, "1", "step: tree_asleep when its last forward pass began", "step"),
+    Note("warning_before", "7", INT, "1", "step: warning_number when it began", "step", each=True),
+    Note("warning_pass", "7", INT, "1", "step: warning_number when its last forward pass began", "step", each=True),
+    Note("tree_pass", "ntree", INT, "1", "step: tree_asleep when its last forward pass began", "step", each=True),
     Note("energy_pass", "1", REAL, "J", "step: kinetic energy when its last forward pass began", "step"),
     Note("flg_energy_pass", "", FLAG, "1", "step: flg_energyvel when its last forward pass began", "step",
           editable=False),
+    Note("bad", "", FLAG, "1", "step: whether the state has to be reset", "step", each=True),
     Note("steps_left", "", INT, "1", "step: steps not made yet, < 0 if bad after the forward pass", "step"),
     Note("saved_acc", "nv", REAL, "mixed", "inverse: qacc while it is changed", "inverse"),
     # implicit integration
@@ -267,7 +270,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("efc_vel", "maxefc", REAL, "mixed", "velocity of the row, J qvel", "reference_constraint"),
     Result("efc_aref", "maxefc", REAL, "mixed", "acceleration it asks for", "reference_constraint"),
     Result("efc_b", "maxefc", REAL, "mixed", "J qacc_smooth - aref", "fwd_constraint"),
-    Result("efc_state", "maxefc", INT, "1", "state of the row (ConstraintState)", "fwd_constraint/inverse"),
+    Result("efc_state", "maxefc", INT, "1", "state of the row (ConstraintState)", "fwd_constraint/inverse", each=True),
     Result("efc_force", "maxefc", REAL, "mixed", "force of the row", "fwd_constraint/inverse"),
 ])  # fmt: skip
 

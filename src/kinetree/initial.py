@@ -56,6 +56,7 @@ def everything_awake(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
     counts = {
         "nawake_run": 1,
         "ntree_awake": model.ntree,
+        "ntree_listed": model.ntree,
         "nbody_awake": model.nbody,
         "nparent_awake": model.nbody - 1,
         "nv_awake": model.nv,

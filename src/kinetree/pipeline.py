@@ -22,8 +22,18 @@ from .dynamics.fluid import fluid
 from .dynamics.kinematics import kinematics
 from .dynamics.passive import passive
 from .dynamics.rne import rne_bias, rne_inverse
-from .dynamics.sleep import fall_asleep, note_positions, update_sleep
-from .dynamics.sleep_state import some_sleep
+from .dynamics.sleep import (
+    begin_repeat,
+    end_repeat,
+    fall_asleep,
+    hold_asleep,
+    list_awake,
+    note_inputs,
+    note_positions,
+    stay_asleep,
+    update_sleep,
+)
+from .dynamics.sleep_state import some_sleep, some_sleep_apart
 from .dynamics.subtree import subtree_vel
 from .dynamics.tendon import tendon, tendon_bias, tendon_path, tendon_velocity
 from .dynamics.transmission import actuator_velocities, transmission
@@ -38,6 +48,7 @@ from .integrator.implicit import discrete_acceleration, implicit_acceleration, i
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
 from .kernel import kernel, stage
 from .kernel.guard import hear_again, hear_nothing
+from .kernel.ops import any_
 from .needs import SLEEPS, flag, integrator, on_request
 from .sensor.acceleration import acceleration_readings
 from .sensor.contact_sensor import contact_readings
@@ -61,6 +72,7 @@ def fwd_kinematics(m, d):
     tendon_path(m, d)
     if some_sleep(m, d):
         wake_by_tendons(m, d)
+        list_awake(m, d)
 
 
 @kernel
@@ -70,9 +82,11 @@ def find_contacts(m, d):
     if some_sleep(m, d):
         awake = d.ntree_awake[0]
         wake_by_contacts(m, d)
-        if d.ntree_awake[0] > awake:
+        list_awake(m, d)
+        if any_(d.ntree_awake[0] > awake):
             collision(m, d)
         wake_by_equalities(m, d)
+        list_awake(m, d)
 
 
 @kernel
@@ -131,7 +145,7 @@ def fwd_actuation(m, d):
     actuator_forces(m, d)
 
 
-@stage
+@kernel
 def energy_after_position(m, d):
     """Potential energy if the flag asks and no sensor did; without the flag both are zero. Part of MuJoCo's mj_forward."""
     if not d.flg_energypos[0]:
@@ -142,7 +156,7 @@ def energy_after_position(m, d):
             d.energy[1] = 0.0
 
 
-@stage
+@kernel
 def energy_after_velocity(m, d):
     """Kinetic energy if the flag asks for it and no sensor did. Part of MuJoCo's mj_forward."""
     if m.opt_enableflags & EnableBit.ENERGY and not d.flg_energyvel[0]:
@@ -150,8 +164,8 @@ def energy_after_velocity(m, d):
 
 
 @kernel
-def position_part(m, d, senses, *controller):
-    """Positions, their sensors and energy. The first part of MuJoCo's mj_forwardSkip."""
+def positions_and_sensors(m, d, senses, *controller):
+    """Positions and their sensors. Part of MuJoCo's mj_forwardSkip and mj_inverseSkip."""
     begin_part(m, d)
     fwd_position(m, d, *controller)
     while makes_room(m, d):
@@ -161,6 +175,12 @@ def position_part(m, d, senses, *controller):
         hook(m, d, SENSOR, USER_SENSORS + Stage.POS)
     elif m.nsensor > 0:
         reserve_for_distances(m, d)
+
+
+@kernel
+def position_part(m, d, senses, *controller):
+    """Positions, their sensors and energy. The first part of MuJoCo's mj_forwardSkip."""
+    positions_and_sensors(m, d, senses, *controller)
     energy_after_position(m, d)
 
 
@@ -189,6 +209,8 @@ def acceleration_part(m, d, senses, *controller):
     accelerate(m, d, *controller)
     while makes_room(m, d):
         accelerate(m, d, *controller)
+    if some_sleep_apart(m, d):
+        hold_asleep(m, d)
     if senses:
         d.flg_rnepost[0] = False
         if m.nsensor > 0:
@@ -227,12 +249,14 @@ def lie_down(m, d):
     update_sleep(m, d)
 
 
-@stage
+@stage(part_of="integrate")
 def settle(m, d):
     """Let trees at rest fall asleep; what depends on velocities is then computed anew. Part of MuJoCo's mj_advance."""
     if fall_asleep(m, d):
         hear_nothing(d)  # inputs have moved on, and the state must follow
+        begin_repeat(m, d)
         forward_from(m, d, Stage.POS, True)
+        end_repeat(m, d)
         hear_again(d)
         update_sleep(m, d)
 
@@ -248,11 +272,16 @@ def come_to_rest(m, d):
 @kernel
 def advance(m, d, *controller):
     """The next state from step_acc. MuJoCo's mj_advance."""
-    if d.overflow[0] == 0:  # else a part of the integrator could not be compiled, and the driver raises
-        advance_inputs(m, d)
-        come_to_rest(m, d, *controller)
-        if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
-            advance_state(m, d)
+    if d.overflow[0] != 0:  # a part of the integrator could not be compiled, and the driver raises
+        return
+    if m.opt_enableflags & EnableBit.SLEEP:
+        note_inputs(m, d)
+    advance_inputs(m, d)
+    come_to_rest(m, d, *controller)
+    if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
+        advance_state(m, d)
+        if some_sleep_apart(m, d):
+            stay_asleep(m, d, d.qpos_asleep)
 
 
 @stage(when=integrator(Integrator.EULER))
@@ -283,9 +312,12 @@ def rk4_end(m, d):
         note_positions(m, d)
     rk4_combine(m, d)
     if m.opt_enableflags & EnableBit.SLEEP:
+        note_inputs(m, d)
         settle(m, d)
     if d.overflow[0] == 0:
         rk4_finish(m, d)
+        if some_sleep_apart(m, d):
+            stay_asleep(m, d, d.rk_qpos)
 
 
 @stage(when=integrator(Integrator.RK4))
@@ -360,13 +392,7 @@ def compare_fwd_inv(m, d):
 def inverse_from(m, d, done, senses):
     """Inverse dynamics without the stages up to `done`, and with sensors or without. MuJoCo's mj_inverseSkip."""
     if done < Stage.POS:
-        begin_part(m, d)
-        fwd_position(m, d)
-        while makes_room(m, d):
-            fwd_position(m, d)
-        if m.nsensor > 0 and senses:
-            sensor_pos(m, d)
-            hook(m, d, SENSOR, USER_SENSORS + Stage.POS)
+        positions_and_sensors(m, d, senses)
         if m.opt_enableflags & EnableBit.ENERGY and not d.flg_energypos[0]:
             energy_pos(m, d)
     if done < Stage.VEL:
@@ -401,13 +427,13 @@ def damping_diagonal(m, d):
 __all__ = [
     "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "camlight", "com_pos", "collision", "com_vel",
     "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal",
-    "discrete_acceleration", "distance_readings", "energy_after_position", "energy_after_velocity", "energy_pos",
+    "discrete_acceleration", "distance_readings", "energy_pos",
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "fwd_velocity_smooth",
     "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics",
     "lie_down", "make_constraint", "make_m", "passive", "position_readings", "rangefinders", "reference_constraint",
     "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
-    "sensor_history", "sensor_pos", "sensor_vel", "settle", "smooth_derivative", "subtree_vel", "tendon",
+    "sensor_history", "sensor_pos", "sensor_vel", "smooth_derivative", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",
     "wake_by_contacts", "wake_by_equalities", "wake_by_tendons",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "needed": (0, 1), "overflow": (0, 1),
     "ncon": (0, "maxcon + 1"), "nefc": (0, "maxefc + 1"), "nJ": (0, "maxJ + 1"), "nY": (0, "maxA + 1"),
     "ne": (0, "nefc + 1"), "nf": (0, "nefc + 1"), "nl": (0, "nefc + 1"), "nisland": (0, "ntree + 1"),
-    "nidof": (0, "nv + 1"), "ntree_awake": (0, "ntree + 1"), "nbody_awake": (0, "nbody + 1"),
+    "nidof": (0, "nv + 1"), "ntree_awake": (0, "ntree + 1"), "ntree_listed": (0, "ntree + 1"), "nbody_awake": (0, "nbody + 1"),
     "nparent_awake": (0, "nbody + 1"), "nv_awake": (0, "nv + 1"), "nawake_run": (0, "nbody + 1"),
     "ngroup": (0, "ntree + 1"), "sensor_due": (0, 2),
     "tree_asleep": (-11, "ntree"), "tree_pass": (-11, "ntree"), "tree_awake": (0, 2),

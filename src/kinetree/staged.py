@@ -13,12 +13,12 @@ from . import pipeline
 from .bad_states import (
     KINDS_OF_RETURN,
     LACKS_ROOM,
+    acceleration_is_bad,
     any_new_warning,
     begin_pass,
     lacked_room,
-    motion_is_bad,
-    position_is_bad,
     remember_warnings,
+    state_is_bad,
 )
 from .callbacks import CONTROL
 from .driver import declare, enter
@@ -29,7 +29,7 @@ from .notices import get_ready, report, reset_keeping_warnings
 from .occupancy import holding
 from .pipeline import acceleration_part, inverse_from, position_part, velocity_part
 from .prerequisites import prepare
-from .types import EnableBit, Integrator, Stage, WarningType
+from .types import EnableBit, Integrator, Stage
 
 if TYPE_CHECKING:
     from .data import Data
@@ -39,12 +39,12 @@ MOVING = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart",
 ALL_STAGES = 4  # how many there are to skip
 
 
-@kernel(scalar=True)
+@kernel
 def run_step1(m, d, n):
     """All of a step that controls and applied forces do not change; left at once if the state must be reset."""
     remember_warnings(d)
     d.steps_left[0] = 0
-    if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, WarningType.BADQVEL):
+    if state_is_bad(m, d):
         return 1 + KINDS_OF_RETURN * n
     begin_pass(m, d)
     position_part(m, d, True)
@@ -53,7 +53,7 @@ def run_step1(m, d, n):
     return LACKS_ROOM + KINDS_OF_RETURN * n if lacked_room(m, d) else any_new_warning(d)
 
 
-@kernel(scalar=True)
+@kernel
 def run_step2(m, d, n):
     """The rest of a step; with -1 after a reset, of which the acceleration is taken as it is. RK4 counts as Euler."""
     remember_warnings(d)
@@ -65,7 +65,7 @@ def run_step2(m, d, n):
         pipeline.forward(m, d)
     if lacked_room(m, d):
         return LACKS_ROOM + KINDS_OF_RETURN * n
-    if n > 0 and motion_is_bad(m, d, d.qacc, WarningType.BADQACC):
+    if n > 0 and acceleration_is_bad(m, d):
         return 1 - KINDS_OF_RETURN * n
     if m.opt_enableflags & EnableBit.FWDINV:
         pipeline.compare_fwd_inv(m, d)
@@ -76,7 +76,7 @@ def run_step2(m, d, n):
     return LACKS_ROOM + KINDS_OF_RETURN * n if lacked_room(m, d) else any_new_warning(d)
 
 
-@kernel(scalar=True)
+@kernel
 def run_inverse(m, d, n):
     """Inverse dynamics without stages up to n, and behind ALL_STAGES without sensors."""
     remember_warnings(d)

@@ -14,12 +14,12 @@ from .bad_states import (
     KINDS_OF_RETURN,
     LACKS_ROOM,
     PAUSED,
+    acceleration_is_bad,
     any_new_warning,
     begin_pass,
     lacked_room,
-    motion_is_bad,
-    position_is_bad,
     remember_warnings,
+    state_is_bad,
 )
 from .driver import MAX_STEPS, carry_on, declare, enter, runs
 from .kernel import kernel
@@ -30,14 +30,14 @@ from .occupancy import holding
 from .pipeline import compare_fwd_inv, forward_from, integrate
 from .pipeline import forward as forward_stage
 from .staged import ALL_STAGES, all_or_nothing, check_skipped, until_done
-from .types import EnableBit, Stage, WarningType
+from .types import EnableBit, Stage
 
 if TYPE_CHECKING:
     from .data import Data
     from .model import Model
 
 
-@kernel(scalar=True)
+@kernel
 def run_forward(m, d, n):
     """One forward pass, without stages up to n, and behind ALL_STAGES without sensors; 1 if it counted a warning.
 
@@ -53,7 +53,7 @@ def run_forward(m, d, n):
     return LACKS_ROOM if lacked_room(m, d) else any_new_warning(d)
 
 
-@kernel(scalar=True)
+@kernel
 def run_steps(m, d, n, *controller):
     """Up to n steps; 0 if nothing happened. With -n the first acceleration is taken as it is: that of a state just reset.
 
@@ -69,14 +69,14 @@ def run_steps(m, d, n, *controller):
         if k > 0 and time_is_up(d, STEPS):
             d.steps_left[0] = left
             return PAUSED + KINDS_OF_RETURN * left
-        if position_is_bad(m, d) or motion_is_bad(m, d, d.qvel, WarningType.BADQVEL):
+        if state_is_bad(m, d):
             return 1 + KINDS_OF_RETURN * (steps - k)
         begin_pass(m, d)
         forward_stage(m, d, *controller)
         if lacked_room(m, d):
             d.steps_left[0] = left
             return LACKS_ROOM + KINDS_OF_RETURN * left
-        if left > 0 and motion_is_bad(m, d, d.qacc, WarningType.BADQACC):
+        if left > 0 and acceleration_is_bad(m, d):
             return 1 - KINDS_OF_RETURN * left
         if m.opt_enableflags & EnableBit.FWDINV:
             compare_fwd_inv(m, d)

@@ -7,7 +7,7 @@ the sweep (`sweep_order`) and the pattern of the solver's Hessian (`H_pattern`).
 
 from __future__ import annotations
 
-from .fields import INT, REAL, Field, Work, table
+from .fields import FLAG, INT, REAL, Field, Work, table
 
 MAX_OF_PAIR = 50  # contacts of one pair of geoms; MuJoCo's mjMAXCONPAIR
 
@@ -27,6 +27,13 @@ WORK_FIELDS: dict[str, Field] = table([
     # integrators
     Work("step_acc", "nv", REAL, "mixed", "integrators: acceleration over the step", "integrator"),
     Work("step_act_dot", "na", REAL, "mixed", "integrators: activation rate over the step", "integrator"),
+    Work("tree_label", "ntree", INT, "1", "sleep: lowest tree that rows of this world join with it", "sleep", each=True),
+    Work("tree_next", "ntree", INT, "1", "sleep: next tree of those, in a circle", "sleep", each=True),
+    Work("tree_ready", "ntree", FLAG, "1", "sleep: whether all of those are ready", "sleep", each=True),
+    Work("warning_seen", "7 2", INT, "1", "sleep: warning_number and warning_lastinfo before its pass", "sleep", each=True),
+    Work("fell", "", FLAG, "1", "sleep: whether a tree fell asleep in this step", "sleep", each=True),
+    Work("act_seen", "na", REAL, "mixed", "sleep: act before the step", "sleep"),
+    Work("history_seen", "nhistory", REAL, "mixed", "sleep: history before the step", "sleep"),
     Work("saved_constraint", "nv", REAL, "mixed", "compare_fwd_inv: qfrc_constraint of the forward pass",
           "compare_fwd_inv"),
     Work("saved_applied", "nv", REAL, "mixed", "compare_fwd_inv: all applied forces", "compare_fwd_inv"),

@@ -193,16 +193,18 @@ def test_sensors_of_what_sleeps_keep_their_reading():
     assert (pair.ours.sensordata[:10] == before[:10]).all() and pair.ours.sensordata[10] > before[10]
 
 
-def test_lanes_sleep_when_all_worlds_may():
+def test_lanes_sleep_world_by_world():
     pair = pair_of(STACKS)
     for _ in range(400):
         mujoco.mj_step(pair.mj, pair.theirs)
     worlds = [kt.Data(pair.model) for _ in range(8)]
     for data in worlds:
         copy_state(pair.theirs, data)
-    worlds[3].xfrc_applied[3, 0] = 1e-3  # holds one tree awake in all worlds
+    worlds[3].xfrc_applied[3, 0] = 1e-3  # holds one tree awake, in this world
     lanes = lanes_of(pair.model, worlds)
     for _ in range(20):
         lanes.run(pipeline.forward)
         lanes.run(pipeline.integrate)
-    assert lanes.arrays["tree_awake"].tolist() == [0, 0, 1, 0, 0]
+    awake = lanes.arrays["tree_awake"]
+    assert awake[:, 3].tolist() == [0, 0, 1, 0, 0] and not np.delete(awake, 3, axis=1).any()
+    assert lanes.nv_awake[0] == pair.model.tree_dofnum[2]

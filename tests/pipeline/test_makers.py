@@ -119,7 +119,9 @@ def reached(stage):
     return out
 
 
-@pytest.mark.parametrize("lazy", {lazy for passes in LAZY.values() for lazy in passes}, ids=lambda each: each.flag)
+@pytest.mark.parametrize(
+    "lazy", dict.fromkeys(lazy for passes in LAZY.values() for lazy in passes), ids=lambda each: each.flag
+)
 def test_passes_on_demand_read_what_comes_before_them(lazy):
     before = frozenset().union(*(ancestry(name) for name in lazy.after))
     assert makers_read(lazy.run) <= before

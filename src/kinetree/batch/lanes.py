@@ -1,6 +1,7 @@
 """`LaneData`: the data of a few worlds of one model, interleaved so that one SIMD instruction serves them all.
 
-Every real field has one more, last axis: the world. Integers are the same in all worlds. The model is shared.
+Every real field has one more, last axis: the world. So have integers that are declared so (`Field.each`); the others are the
+same in all worlds. The model is shared, or each world has numbers of its own (`own`).
 """
 
 from __future__ import annotations
@@ -11,28 +12,40 @@ from typing import Any
 import numpy as np
 
 from .. import pipeline
-from ..data import Data, grow, until_it_fits
+from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM
+from ..data import Data, grow, let_in, until_it_fits
 from ..data_fields import DATA_FIELDS
+from ..driver import ENTRIES, MAX_STEPS
 from ..errors import UnsupportedFeatureError, nearest
-from ..fields import REAL
 from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
 from ..layout import assign, shown
 from ..model import Model
+from ..notices import get_ready
 from ..occupancy import exclusive, holding
+from ..stepping import run_steps
+from ..types import EnableBit
 from ..workspace import World
+from .models import LaneModels
+from .notices import report_worlds
 
+SOMETHING_NEW = 1  # kind of what a run returns
 OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
 
 
 class LaneData:
-    """`width` worlds on lanes of a dtype; width 1 is one world on strict reals of that dtype."""
+    """`width` worlds on lanes of a dtype; width 1 is one world on strict reals of that dtype.
 
-    def __init__(self, model: Model, width: int = 8, dtype: str = "float64"):
+    own: whether each world has real parameters of its own: `lanes.set_model(lane, model)`.
+    """
+
+    def __init__(self, model: Model, width: int = 8, dtype: str = "float64", own: bool = False):
         if not isinstance(model, Model):
             raise TypeError(f"LaneData needs a kinetree Model, got {type(model).__name__}")
-        self.machine = machine(dtype, width)
+        self.machine = machine(dtype, width, own)
+        self.models = LaneModels(model, width, dtype) if own else None
         self.model, self.sizes, self.width = model, model.sizes, width
+        self._listed = True
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
         self.arrays = self._arrays = World(model._kin(), model.sizes, self.machine.stages, width, dtype)
         self._guard, self.address = self.arrays.guard, self.arrays.address
@@ -49,20 +62,22 @@ class LaneData:
     def __setattr__(self, name: str, value: Any) -> None:
         if name in DATA_FIELDS:
             assign(self.arrays[name], DATA_FIELDS[name], value, f"lanes.{name}")
-        elif name in self.__dict__:
+        elif name in self.__dict__ and not name.startswith("_"):
             raise AttributeError(f"lanes.{name} is read-only")
         else:
             object.__setattr__(self, name, value)
 
     def load(self, lane: int, data: Data) -> None:
-        """Copy a Data into one world; integers and flags are then those of this Data in every world."""
+        """Copy a Data into one world; integers that worlds share are then those of this Data."""
         self._check(lane, data)
         if not data._belongs_to(self.model):
             data = data.copy()._adopt(self.model)
         self._take_in(lane, data)
+        self._listed = False
 
     @holding(0, 2)
-    def _take_in(self, lane: int, data: Data) -> None:
+    def _take_in(self, lane: int, data: Data, alone: bool = False) -> None:
+        """alone: what worlds share stays as it is."""
         room, wanted = self.arrays.capacity, data._arrays.capacity
         if any(wanted[name] > room[name] for name in room):
             self._make_room({name: max(room[name], wanted[name]) for name in room})
@@ -71,27 +86,68 @@ class LaneData:
                 continue
             if DATA_FIELDS[name].growing:
                 array = array[: data._arrays[name].shape[0]]
-            if DATA_FIELDS[name].dtype == REAL:
+            if DATA_FIELDS[name].per_world:
                 array[..., lane] = data._arrays[name]
-            else:
+            elif not alone:
                 array[...] = data._arrays[name]
 
     def store(self, lane: int, data: Data) -> None:
         """Copy one world into a Data."""
         self._check(lane, data)
         self._give_out(lane, data)
+        if self.model.opt.enableflags & EnableBit.SLEEP:
+            pipeline.update_sleep(self._model_of(lane), data)  # lists name what is awake in other worlds
 
     @holding(0, 2)
     def _give_out(self, lane: int, data: Data) -> None:
         data._make_room(self.arrays.capacity)
         for name, array in self.arrays.items():
-            data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].dtype == REAL else array
-        data._belong_to(self.model)
+            data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].per_world else array
+        data._belong_to(self._model_of(lane))
+
+    def step(self, nstep: int = 1) -> None:
+        """Advance all worlds by some time steps; one that goes bad is reset and reported alone. MuJoCo's mj_step."""
+        if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 0 <= nstep < MAX_STEPS:
+            raise ValueError(f"step: nstep must be a whole number from 0 to {MAX_STEPS - 1}, got {nstep!r}")
+        get_ready(self.model)
+        self._get_ready()
+        self._steps(int(nstep))
+
+    @holding(0)
+    def _steps(self, left: int) -> None:
+        run = ENTRIES[run_steps].on(self.machine, self.model)
+        while left:
+            left, kind = divmod(let_in(self, run, self.model_address, self.address, left), KINDS_OF_RETURN)
+            if kind == LACKS_ROOM:
+                self._grow()
+            elif kind == SOMETHING_NEW:
+                report_worlds(self, left)
+                self._get_ready()  # worlds that were reset are awake
+
+    def _get_ready(self) -> None:
+        """Before a run: refuse what does not work here, and list what is awake in some world."""
+        if self.model.callbacks.any:
+            raise UnsupportedFeatureError([f"callbacks on lanes ({self.model.callbacks})"], "LaneData")
+        if self.models is not None:
+            self.models.follow(self.model)
+        if not self._listed:
+            self._listed = True
+            if self.model.opt.enableflags & EnableBit.SLEEP:
+                self.run(pipeline.update_sleep)
+
+    def reset(self, lane: int) -> None:
+        """Back to the initial state in one world."""
+        self._check_lane(lane)
+        self._take_in(lane, Data(self._model_of(lane)), alone=True)
+        self._listed = False
+
+    def _model_of(self, lane: int) -> Model:
+        """That of a world."""
+        return self.model if self.models is None else self.models.worlds[lane]
 
     def run(self, stage: Any) -> None:
         """Run a stage on all worlds."""
-        if self.model.callbacks.any:
-            raise UnsupportedFeatureError([f"callbacks on lanes ({self.model.callbacks})"], "LaneData")
+        self._get_ready()
         entry = self._entries.get(stage)
         if entry is None:
             if not hasattr(stage, "compile_for"):
@@ -101,8 +157,13 @@ class LaneData:
             refuse_part(stage)
             stage.compile_for(self.machine, self.model)
             entry = self._entries[stage] = runner(stage, self.machine)
-        arguments = self.model.address, self.address, stage.stage_index
+        arguments = self.model_address, self.address, stage.stage_index
         until_it_fits(self, entry(*arguments), entry, *arguments)
+
+    @property
+    def model_address(self) -> int:
+        """Where compiled code finds the table of the model, or of the models."""
+        return self.model.address if self.models is None else self.models.address
 
     @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:
@@ -116,18 +177,41 @@ class LaneData:
     def __reduce__(self) -> Any:
         raise TypeError("LaneData cannot be copied or pickled: store its worlds into Data")
 
-    def _check(self, lane: int, data: Data) -> None:
+    def set_model(self, lane: int, model: Model) -> None:
+        """Give one world the real numbers of a model, options included; in all else it must be like the others."""
+        if self.models is None:
+            raise TypeError("these worlds share a model: make them with LaneData(..., own=True)")
+        self._check_lane(lane)
+        if not isinstance(model, Model):
+            raise TypeError(f"set_model needs a kinetree Model, got {type(model).__name__}")
+        self._take_model(lane, model)
+
+    @holding(0)
+    def _take_model(self, lane: int, model: Model) -> None:
+        self.models.follow(self.model)  # type: ignore[union-attr]
+        self.models.load(lane, model)  # type: ignore[union-attr]
+
+    def _check_lane(self, lane: int) -> None:
         if isinstance(lane, bool) or not isinstance(lane, (int, np.integer)):
             raise TypeError(f"a lane is a whole number, not {type(lane).__name__}")
         if not 0 <= lane < self.width:
             raise IndexError(f"lane {lane} is outside 0..{self.width - 1}")
+
+    def _check(self, lane: int, data: Data) -> None:
+        self._check_lane(lane)
         if not isinstance(data, Data) or data.sizes is not self.sizes:
             raise ValueError("this Data belongs to another model")
 
 
-def lanes_of(model: Model, worlds: Sequence[Data], dtype: str = "float64") -> LaneData:
-    """The given worlds side by side."""
-    out = LaneData(model, len(worlds), dtype)
+def lanes_of(
+    model: Model, worlds: Sequence[Data], dtype: str = "float64", models: Sequence[Model] | None = None
+) -> LaneData:
+    """The given worlds side by side. models: of each world, where they differ."""
+    if models is not None and len(models) != len(worlds):
+        raise ValueError(f"{len(worlds)} worlds need as many models, got {len(models)}")
+    out = LaneData(model, len(worlds), dtype, own=models is not None)
     for lane, data in enumerate(worlds):
         out.load(lane, data)
+    for lane, own in enumerate(models or ()):
+        out.set_model(lane, own)
     return out

@@ -7,7 +7,7 @@ another. efc_pos is the violation. Reads: eq_active, xpos, xmat, xquat, site_xpo
 from ..dynamics.jacobian import axis_at, last_dof, last_of_chains
 from ..dynamics.sleep_state import equality_sleeps
 from ..kernel import kernel, stage
-from ..kernel.ops import zero
+from ..kernel.ops import any_, zero
 from ..math.quaternion import mul_quat
 from ..math.spatial import get6, scale6
 from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat_vec, outer, scale9, sub
@@ -133,7 +133,7 @@ def spatial_equality(m, d, e):
             q, p = orientations(m, d, e)
             turning, twist = turning_matrix(p, q, 0.5 * m.eq_data[e, 10]), vector_product(p, q)
         put_relative(m, d, body0, body1, point0, point1, n, turning, rows)
-        describe(d, Constraint.EQUALITY, e, rows, n, True, 0.0, 0.0, 0.0)
+        describe(d, Constraint.EQUALITY, e, rows, n, d.eq_active[e], 0.0, 0.0, 0.0)
         for k in range(3):
             d.efc_pos[row + k] = gap[k]
             d.efc_diagA[row + k] = body_weight(m, body0, body1, 0)
@@ -234,7 +234,7 @@ def scalar_equality(m, d, e):
         wanted, slope = polynomial(m, e, x)
         put_merged(m, d, e, a, b, slope)
         n = take_out_trees(m, d, n)
-        describe(d, Constraint.EQUALITY, e, 1, n, True, scalar_length(m, d, e, a) - wanted, 0.0, 0.0)
+        describe(d, Constraint.EQUALITY, e, 1, n, d.eq_active[e], scalar_length(m, d, e, a) - wanted, 0.0, 0.0)
         d.efc_diagA[d.nefc[0]] = weight
         count_unless_empty(m, d, 1, n)
     else:
@@ -248,7 +248,7 @@ def equality_rows(m, d):
     A stage, so that only models with equalities pay for compiling it.
     """
     for e in range(m.neq):
-        if d.eq_active[e] and not equality_sleeps(m, d, e):
+        if any_(d.eq_active[e]) and not equality_sleeps(m, d, e):
             if equality_width(m, e) > 1:
                 spatial_equality(m, d, e)
             else:

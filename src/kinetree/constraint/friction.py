@@ -6,6 +6,7 @@ efc_frictionloss.
 
 from ..dynamics.sleep_state import DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel
+from ..kernel.ops import any_
 from ..types import Constraint
 from .rows import count, count_unless_empty, describe, has_room, put_entry, take_out_trees
 
@@ -47,8 +48,8 @@ def add_frictions(m, d):
     """Rows of all dofs, then of all tendons, that have friction loss."""
     for run in range(d.nawake_run[0]):
         for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
-            if m.dof_frictionloss[i] != 0.0:
+            if any_(m.dof_frictionloss[i] != 0.0):
                 dof_friction(m, d, i)
     for t in range(m.ntendon):
-        if m.tendon_frictionloss[t] > 0.0 and not tendon_sleeps(m, d, t):
+        if any_(m.tendon_frictionloss[t] > 0.0) and not tendon_sleeps(m, d, t):
             tendon_friction(m, d, t)

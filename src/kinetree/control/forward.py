@@ -10,13 +10,14 @@ for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 from .. import pipeline, stepping
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, any_new_warning, begin_pass, lacked_room, remember_warnings
 from ..dynamics.applied import add_applied_wrenches
-from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, note_positions
-from ..dynamics.waking import count_awake, wake_tree
+from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, list_awake, note_positions
+from ..dynamics.sleep_state import some_sleep
+from ..dynamics.waking import wake_circles
 from ..integrator.coupling import armature_couples, damping_couples
 from ..integrator.euler import euler_acceleration
 from ..integrator.sparse_lu import diagonal
 from ..kernel import kernel
-from ..kernel.ops import any_
+from ..kernel.ops import where
 from ..kernel.variant import nothing, variant
 from ..sensor.distance import reserve_for_distances
 from ..types import EnableBit, SensorType
@@ -63,12 +64,12 @@ def forget_diagonal(m, d):
 def keep_awake(m, d, a):
     """Trees with gains stay awake: the controller is a force on them."""
     if m.opt_enableflags & EnableBit.SLEEP:
-        before = d.ntree_awake[0]
         for i in range(m.nv):
-            if any_((a.kp[i] != 0.0) | (a.kd[i] != 0.0)):
-                wake_tree(m, d, m.dof_treeid[i], FULLY_AWAKE)
-        if count_awake(m, d) > before:
-            pipeline.update_sleep(m, d)
+            held, t = (a.kp[i] != 0.0) | (a.kd[i] != 0.0), m.dof_treeid[i]
+            d.tree_asleep[t] = where(held, FULLY_AWAKE, d.tree_asleep[t])
+        if some_sleep(m, d):
+            wake_circles(m, d, FULLY_AWAKE)
+            list_awake(m, d)
 
 
 @kernel

@@ -27,6 +27,7 @@ from .servo import (
     wrapped,
 )
 from .sleep_state import actuator_sleeps
+from .warning import warn
 
 MAX_VALUE = 1e10  # MuJoCo's mjMAXVAL: beyond it a number counts as bad
 
@@ -64,8 +65,7 @@ def drop_bad_controls(m, d):
         if happens(bad):
             for j in range(m.nu):
                 d.ctrl_used[j] = where(bad, 0.0, d.ctrl_used[j])
-            d.warning_lastinfo[WarningType.BADCTRL] = i
-            d.warning_number[WarningType.BADCTRL] += 1
+            warn(d, WarningType.BADCTRL, bad, i)
 
 
 @kernel

@@ -6,7 +6,7 @@ Writes: cam_xpos, cam_xmat, light_xpos, light_xdir. World axes, metres; a camera
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import where
+from ..kernel.ops import any_, where
 from ..math.constants import MIN_VALUE
 from ..math.quaternion import get4, mul_quat, rotate, to_matrix
 from ..math.vec3 import add, cross, get3, get9, mul_mat_vec, norm, set3, set9, sub
@@ -79,8 +79,8 @@ def stays(m, d, b, target):
     """Whether trees sleep, and neither a body nor the target of what is fixed to it is awake."""
     return (
         some_sleep(m, d)
-        and d.body_awake[b] != SleepState.AWAKE
-        and (target < 0 or d.body_awake[target] != SleepState.AWAKE)
+        and not any_(d.body_awake[b] == SleepState.AWAKE)
+        and (target < 0 or not any_(d.body_awake[target] == SleepState.AWAKE))
     )
 
 

@@ -6,7 +6,7 @@ Writes: subtree_mass [kg], subtree_com [m], cinert, cdof (world axes, [angular; 
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import where, zero
+from ..kernel.ops import any_, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import set6
 from ..math.vec3 import add, column, cross, get3, get9, scale, set3, sub
@@ -87,7 +87,7 @@ def set_motion_axes(m, d, j):
 def add_sleepers(m, d):
     """Trees that sleep have their mass and centre still: what they hang on gets both."""
     for t in range(m.ntree):
-        if d.tree_awake[t] == 0:
+        if not any_(d.tree_awake[t] != 0):
             b = m.tree_bodyadr[t]
             p, mass = m.body_parentid[b], d.subtree_mass[b]
             d.subtree_mass[p] += mass

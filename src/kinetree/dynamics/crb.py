@@ -6,7 +6,7 @@ order: row i holds the ancestors of dof i and then i itself. Scratch: cdof_root,
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import maximum, zero
+from ..kernel.ops import any_, maximum, zero
 from ..math.spatial import (
     angular,
     dot6,
@@ -65,7 +65,7 @@ def add_sleepers(m, d):
     for t in range(m.ntree):
         b = m.tree_bodyadr[t]
         p = m.body_parentid[b]
-        if d.tree_awake[t] == 0 and p > 0:
+        if p > 0 and not any_(d.tree_awake[t] != 0):
             inertia = shift_inertia(get10(d.crb, b), sub(get3(d.xpos, p), get3(d.xpos, b)))
             set10(d.crb, p, add10(inertia, get10(d.crb, p)) if d.body_shared[p] != 0 else inertia)
             d.body_shared[p] = 1

@@ -9,7 +9,7 @@ biasprm: cogging amplitude, periods and phase, Coulomb and static friction, Stri
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, exp, maximum, sin, where
+from ..kernel.ops import absolute, any_, exp, maximum, sin, where
 from ..math.constants import MIN_VALUE
 from ..types import CtrlInput
 from .servo import clip_between, error_rate, limit_rate, servo_inputs
@@ -26,19 +26,19 @@ def motor_slots(m, k):
     first = m.actuator_actadr[k]
     n = 0
     setpoint = integral = temperature = bristle = current = -1
-    if m.actuator_dynprm[k, 7] > 0.0:
+    if any_(m.actuator_dynprm[k, 7] > 0.0):
         setpoint = first + n
         n += 1
-    if m.actuator_gainprm[k, 5] > 0.0:
+    if any_(m.actuator_gainprm[k, 5] > 0.0):
         integral = first + n
         n += 1
-    if m.actuator_dynprm[k, 2] > 0.0:
+    if any_(m.actuator_dynprm[k, 2] > 0.0):
         temperature = first + n
         n += 1
-    if m.actuator_dynprm[k, 5] > 0.0:
+    if any_(m.actuator_dynprm[k, 5] > 0.0):
         bristle = first + n
         n += 1
-    if m.actuator_dynprm[k, 0] > 0.0:
+    if any_(m.actuator_dynprm[k, 0] > 0.0):
         current = first + n
         n += 1
     if n != m.actuator_actnum[k]:

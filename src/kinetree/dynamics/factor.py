@@ -9,6 +9,7 @@ from ..kernel.ops import happens, not_, where
 from ..math.constants import MIN_VALUE
 from ..types import WarningType
 from .sleep_state import DOFS, DOFS_END
+from .warning import warn
 
 
 @kernel
@@ -150,8 +151,6 @@ def factor_m(m, d):
         factor_part(m, d.qLD, d.qLDiagInv, first, end)
         for i in range(first, end):
             pivot = d.qLD[m.M_rowadr[i] + m.M_rownnz[i] - 1]
-            if happens(
-                (d.qLDiagInv[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)
-            ):  # one that is no number has another cause
-                d.warning_number[WarningType.INERTIA] += 1
-                d.warning_lastinfo[WarningType.INERTIA] = i
+            singular = (d.qLDiagInv[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)  # no number has another cause
+            if happens(singular):
+                warn(d, WarningType.INERTIA, singular, i)

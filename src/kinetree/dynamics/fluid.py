@@ -7,7 +7,7 @@ Writes: qfrc_fluid.
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import absolute, maximum, minimum, sqrt, where
+from ..kernel.ops import absolute, any_, maximum, minimum, sqrt, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import add6, angular, get6, join, linear, scale6, set6, shift_force
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, root, scale, sub
@@ -214,7 +214,7 @@ def any_ellipsoid(m, b):
     """Whether some geom of the body is an ellipsoid to the medium."""
     first = m.body_geomadr[b]
     for g in range(first, first + m.body_geomnum[b]):
-        if m.geom_fluid[g, 0] > 0.0:
+        if any_(m.geom_fluid[g, 0] > 0.0):
             return True
     return False
 
@@ -222,12 +222,12 @@ def any_ellipsoid(m, b):
 @kernel
 def set_body_force(m, d, b):
     """Force of the medium on one body at xpos[b], into the scratch array."""
-    present = where(m.body_mass[b] < MIN_VALUE, 0.0, 1.0)  # the medium passes through a massless body
+    present = where(m.body_mass[b] < MIN_VALUE, zero(m.body_mass[b]), 1.0)  # the medium passes through a massless body
     if any_ellipsoid(m, b):
         set6(d.body_frc, b, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
         first = m.body_geomadr[b]
         for g in range(first, first + m.body_geomnum[b]):
-            if m.geom_fluid[g, 0] != 0.0:
+            if any_(m.geom_fluid[g, 0] != 0.0):
                 wrench = scale6(ellipsoid_wrench(m, d, b, g), present)
                 set6(d.body_frc, b, add6(get6(d.body_frc, b), wrench))
     else:

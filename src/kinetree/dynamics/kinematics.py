@@ -7,10 +7,11 @@ site_xpos, site_xquat, site_xmat; half_sin, half_cos (scratch). World axes, metr
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import cos, maximum, minimum, needs, sin
+from ..kernel.ops import any_, cos, maximum, minimum, needs, sin
 from ..math.quaternion import get4, mul_quat, normalize4, renormalize4, set4, to_matrix
 from ..math.vec3 import add, add_scaled, get3, get9, mul_mat_vec, scale, set3, set9, sub
 from ..types import JointType, SameFrame
+from .sleep import list_awake
 from .sleep_state import (
     BODIES,
     BODIES_END,
@@ -190,8 +191,9 @@ def place_run(m, d, run):
 @stage
 def kinematics(m, d):
     """Poses of bodies, joint anchors and axes, geoms and sites from qpos. MuJoCo's mj_kinematics."""
-    if d.ntree_awake[0] < m.ntree:
+    if any_(d.ntree_awake[0] < m.ntree):
         wake(m, d)
+        list_awake(m, d)
     set_world(d)
     for run in range(d.nawake_run[0]):
         place_run(m, d, run)

@@ -5,7 +5,7 @@ MuJoCo: wrapPeriod, wrapSetpoint, slewLimit, the pid and SO3 cases of mj_fwdActu
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, floor, maximum, minimum, where, zero
+from ..kernel.ops import absolute, any_, floor, maximum, minimum, where, zero
 from ..math.quaternion import mul_quat, normalize4
 from ..math.vec3 import root
 from ..types import BiasType, CtrlChart, CtrlInput, DynType, GainType, JointType, TrnType
@@ -117,7 +117,7 @@ def error_rate(error, integral, most):
 @kernel
 def pid_slots(m, k):
     """Places in act of the rate-limited setpoint and of the integral, -1 for none. The parameters must fit actnum."""
-    limited, integral = m.actuator_dynprm[k, 1] > 0.0, m.actuator_gainprm[k, 0] > 0.0
+    limited, integral = any_(m.actuator_dynprm[k, 1] > 0.0), any_(m.actuator_gainprm[k, 0] > 0.0)
     first = m.actuator_actadr[k]
     if m.actuator_actnum[k] != (1 if limited else 0) + (1 if integral else 0):
         return -1, -1

@@ -2,16 +2,17 @@
 
 MuJoCo: mj_sleep, mj_updateSleep in engine_sleep.c. tree_asleep of a tree that is awake counts from -11 up to -1 while it is
 slow; islands whose trees have all arrived there fall asleep together. Then tree_asleep is the next tree of the same
-island, in a circle, so that all wake together. On lanes a tree sleeps if it may in every world.
+island, in a circle, so that all wake together. On lanes each world has states of its own; the lists name what is awake in
+some world. What sleeps in others is computed there as well, and held still.
 Reads: qvel, xfrc_applied, qfrc_applied, islands. Writes: tree_asleep, tree_awake, body_awake, body_awake_ind, parent_awake_ind,
 dof_awake_ind, their lengths; qvel and qacc of trees that fall asleep. Scratch: awake_run, *_asleep.
 """
 
 from ..initial import FULLY_AWAKE
 from ..kernel import kernel, stage
-from ..kernel.ops import absolute, any_, copy_sign, not_
+from ..kernel.ops import absolute, any_, copy_sign, minimum, not_, where
 from ..needs import SLEEPS
-from ..types import JointType, SleepPolicy, SleepState
+from ..types import JointType, SleepPolicy, SleepState, WarningType
 from .sleep_state import (
     BODIES,
     BODIES_END,
@@ -23,9 +24,11 @@ from .sleep_state import (
     JOINTS_END,
     SITES,
     SITES_END,
+    actuator_state,
 )
 
 READY = -1
+KINDS_OF_WARNING = len(WarningType)
 
 
 @kernel
@@ -33,7 +36,7 @@ def state_of_body(m, d, b):
     """State of a body by that of its tree; what hangs on a mocap body counts as awake."""
     tree = m.body_treeid[b]
     if tree >= 0:
-        return SleepState.AWAKE if d.tree_awake[tree] != 0 else SleepState.ASLEEP
+        return where(d.tree_awake[tree] != 0, SleepState.AWAKE, SleepState.ASLEEP)
     return SleepState.AWAKE if m.body_mocapid[m.body_rootid[b]] >= 0 else SleepState.STATIC
 
 
@@ -43,7 +46,7 @@ def update_runs(m, d):
     count = dofs = joints = geoms = sites = 0
     before = False
     for b in range(m.nbody):
-        awake = d.body_awake[b] != SleepState.ASLEEP
+        awake = any_(d.body_awake[b] != SleepState.ASLEEP)
         if awake and not before:
             d.awake_run[count, BODIES], d.awake_run[count, DOFS], d.awake_run[count, JOINTS] = b, dofs, joints
             d.awake_run[count, GEOMS], d.awake_run[count, SITES] = geoms, sites
@@ -64,27 +67,38 @@ def update_runs(m, d):
 @stage(when=SLEEPS)
 def update_sleep(m, d):
     """Make the lists of what is awake from tree_asleep. MuJoCo's mj_updateSleep."""
-    trees = bodies = parents = dofs = 0
+    trees = listed = bodies = parents = dofs = 0
     for t in range(m.ntree):
-        d.tree_awake[t] = 1 if d.tree_asleep[t] < 0 else 0
-        trees += d.tree_awake[t]
+        d.tree_awake[t] = where(d.tree_asleep[t] < 0, 1, 0)
+        trees = trees + d.tree_awake[t]
+        listed += 1 if any_(d.tree_asleep[t] < 0) else 0
     for b in range(m.nbody):
         d.body_awake[b] = state_of_body(m, d, b)
-        if d.body_awake[b] != SleepState.ASLEEP:
+        if any_(d.body_awake[b] != SleepState.ASLEEP):
             d.body_awake_ind[bodies] = b
             bodies += 1
-        if b > 0 and d.body_awake[m.body_parentid[b]] != SleepState.ASLEEP:
+        if b > 0 and any_(d.body_awake[m.body_parentid[b]] != SleepState.ASLEEP):
             d.parent_awake_ind[parents] = b
             parents += 1
     for i in range(m.nv):
-        if d.tree_awake[m.dof_treeid[i]] != 0:
+        if any_(d.tree_awake[m.dof_treeid[i]] != 0):
             d.dof_awake_ind[dofs] = i
             dofs += 1
-    d.ntree_awake[0] = trees
+    d.ntree_awake[0], d.ntree_listed[0] = trees, listed
     d.nbody_awake[0] = bodies
     d.nparent_awake[0] = parents
     d.nv_awake[0] = dofs
     update_runs(m, d)
+
+
+@kernel
+def list_awake(m, d):
+    """Make the lists anew if a tree woke in some world since they were made."""
+    some = False
+    for t in range(m.ntree):
+        some = some | ((d.tree_asleep[t] < 0) & (d.tree_awake[t] == 0))
+    if any_(some):
+        update_sleep(m, d)
 
 
 @kernel
@@ -101,15 +115,16 @@ def note_positions(m, d):
     """Keep qpos for which poses were computed last, and the frames of bodies, of trees that are awake."""
     d.edition_asleep[0] = m.edition
     for t in range(m.ntree):
-        if d.tree_asleep[t] < 0:
+        awake = d.tree_asleep[t] < 0
+        if any_(awake):
             first, end = qpos_of_tree(m, t)
             for i in range(first, end):
-                d.qpos_asleep[i] = d.qpos[i]
+                d.qpos_asleep[i] = where(awake, d.qpos[i], d.qpos_asleep[i])
             for b in range(m.tree_bodyadr[t], m.tree_bodyadr[t] + m.tree_bodynum[t]):
                 for k in range(3):
-                    d.frame_asleep[b, k] = m.body_pos[b, k]
+                    d.frame_asleep[b, k] = where(awake, m.body_pos[b, k], d.frame_asleep[b, k])
                 for k in range(4):
-                    d.frame_asleep[b, 3 + k] = m.body_quat[b, k]
+                    d.frame_asleep[b, 3 + k] = where(awake, m.body_quat[b, k], d.frame_asleep[b, 3 + k])
 
 
 @kernel
@@ -145,42 +160,120 @@ def may_sleep(m, t):
 
 @kernel
 def is_quiet(m, d, t):
-    """Whether a tree may sleep and no force is applied to it, in every world."""
-    if not may_sleep(m, t):
-        return False
+    """Where a tree may sleep and no force is applied to it: a mask over worlds."""
     b, i = m.tree_bodyadr[t], m.tree_dofadr[t]
-    pushed = some_push(d, b, b + m.tree_bodynum[t])
-    return not any_(pushed | some_disturb(d.qfrc_applied, i, i + m.tree_dofnum[t]))
+    pushed = some_push(d, b, b + m.tree_bodynum[t]) | some_disturb(d.qfrc_applied, i, i + m.tree_dofnum[t])
+    return not_(pushed) & may_sleep(m, t)
 
 
 @kernel
 def is_slow(m, d, t):
-    """Whether all dofs of a tree are slower than the tolerance, or at rest if that is zero, in every world."""
+    """Where all dofs of a tree are slower than the tolerance, or at rest if that is zero: a mask over worlds."""
+    slow = d.time[0] == d.time[0]
     for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
         speed = m.dof_length[i] * absolute(d.qvel[i])
-        if any_(not_((speed < m.opt_sleep_tolerance) | (d.qvel[i] == 0.0))):
-            return False
-    return True
+        slow = slow & ((speed < m.opt_sleep_tolerance) | (d.qvel[i] == 0.0))
+    return slow
 
 
 @kernel
-def lay_down(m, d, first, end):
-    """Put the trees at some places in map_itree2tree to sleep, in a circle; they stop."""
+def stop(m, d, t, following, ready):
+    """Let a tree sleep, and stop, in worlds that are ready. following: the next one in the circle of those asleep with it."""
+    d.tree_asleep[t] = where(ready, following, d.tree_asleep[t])
+    for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
+        d.qvel[i] = where(ready, 0.0, d.qvel[i])
+        d.qacc[i] = where(ready, 0.0, d.qacc[i])
+
+
+@kernel
+def lay_down(m, d, first, end, ready):
+    """Put the trees at some places in map_itree2tree to sleep, in a circle, in worlds that are ready."""
     for place in range(first, end):
-        t = d.map_itree2tree[place]
-        d.tree_asleep[t] = d.map_itree2tree[place + 1 if place + 1 < end else first]
-        for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
-            d.qvel[i] = 0.0
-            d.qacc[i] = 0.0
+        stop(m, d, d.map_itree2tree[place], d.map_itree2tree[place + 1 if place + 1 < end else first], ready)
 
 
 @kernel
 def all_ready(d, first, end):
-    """Whether the trees at some places are all ready to sleep."""
+    """Where the trees at some places are all ready to sleep: a mask over worlds."""
+    ready = d.time[0] == d.time[0]
     for place in range(first, end):
-        if d.tree_asleep[d.map_itree2tree[place]] != READY:
-            return False
-    return True
+        ready = ready & (d.tree_asleep[d.map_itree2tree[place]] == READY)
+    return ready
+
+
+@kernel
+def rows_differ(d):
+    """Whether there is a row that some worlds do not have: on lanes alone."""
+    for r in range(d.nefc[0]):
+        if any_(d.efc_D[r] == 0.0):
+            return True
+    return False
+
+
+@kernel
+def label_trees(m, d):
+    """Give trees that rows of their own world join the number of the lowest of them."""
+    for t in range(m.ntree):
+        d.tree_label[t] = t
+    some = True
+    while some:
+        some = False
+        for r in range(d.nefc[0]):
+            first, end = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]
+            lowest = m.dof_treeid[d.efc_J_colind[first]]
+            for at in range(first + 1, end):
+                t = m.dof_treeid[d.efc_J_colind[at]]
+                a, b = d.tree_label[lowest], d.tree_label[t]
+                joins = (d.efc_D[r] != 0.0) & (a != b)
+                if any_(joins):
+                    d.tree_label[lowest] = where(joins, minimum(a, b), a)
+                    d.tree_label[t] = where(joins, minimum(a, b), b)
+                    some = True
+
+
+@kernel
+def circle(m, d, t):
+    """The next tree after t of those with its label, in a circle, and where all of them are ready to sleep."""
+    label, following, ready = d.tree_label[t], d.tree_label[t], d.time[0] == d.time[0]
+    for other in range(m.ntree - 1, -1, -1):
+        alike = d.tree_label[other] == label
+        ready = ready & (not_(alike) | (d.tree_asleep[other] == READY))
+        if other > t:
+            following = where(alike, other, following)
+    return following, ready
+
+
+@kernel
+def fall_asleep_apart(m, d):
+    """Put trees to sleep that are ready, where worlds have rows of their own; in which worlds there were any."""
+    label_trees(m, d)
+    fell = d.time[0] != d.time[0]
+    for t in range(m.ntree):
+        d.tree_next[t], d.tree_ready[t] = circle(m, d, t)
+    for t in range(m.ntree):
+        if any_(d.tree_ready[t]):
+            stop(m, d, t, d.tree_next[t], d.tree_ready[t])
+            fell = fell | d.tree_ready[t]
+    return fell
+
+
+@kernel
+def fall_asleep_together(m, d):
+    """Put islands and lone trees to sleep that are ready; in which worlds there were any."""
+    fell, lone = d.time[0] != d.time[0], 0
+    for k in range(d.nisland[0]):
+        first = d.island_itreeadr[k]
+        lone = first + d.island_ntree[k]
+        ready = all_ready(d, first, lone)
+        if any_(ready):
+            lay_down(m, d, first, lone, ready)
+            fell = fell | ready
+    for place in range(lone, m.ntree):
+        ready = all_ready(d, place, place + 1)
+        if any_(ready):
+            lay_down(m, d, place, place + 1, ready)
+            fell = fell | ready
+    return fell
 
 
 @kernel
@@ -189,21 +282,75 @@ def fall_asleep(m, d):
     if d.nefc[0] > 0 and d.nisland[0] == 0:
         return False
     for t in range(m.ntree):
-        if d.tree_asleep[t] < 0:
-            quiet = is_quiet(m, d, t) and is_slow(m, d, t)
-            if not quiet:
-                d.tree_asleep[t] = FULLY_AWAKE
-            elif d.tree_asleep[t] < READY:
-                d.tree_asleep[t] += 1
-    some, lone = False, 0
-    for k in range(d.nisland[0]):
-        first = d.island_itreeadr[k]
-        lone = first + d.island_ntree[k]
-        if all_ready(d, first, lone):
-            lay_down(m, d, first, lone)
-            some = True
-    for place in range(lone, m.ntree):
-        if all_ready(d, place, place + 1):
-            lay_down(m, d, place, place + 1)
-            some = True
-    return some
+        awake = d.tree_asleep[t] < 0
+        if any_(awake):
+            quiet = is_quiet(m, d, t) & is_slow(m, d, t)
+            counted = where(quiet, minimum(d.tree_asleep[t] + 1, READY), FULLY_AWAKE)
+            d.tree_asleep[t] = where(awake, counted, d.tree_asleep[t])
+    d.fell[0] = fall_asleep_apart(m, d) if rows_differ(d) else fall_asleep_together(m, d)
+    return any_(d.fell[0])
+
+
+@kernel
+def note_inputs(m, d):
+    """Keep what a pass reads that moves on before trees fall asleep."""
+    for i in range(m.na):
+        d.act_seen[i] = d.act[i]
+    for i in range(m.nhistory):
+        d.history_seen[i] = d.history[i]
+
+
+@kernel
+def exchange(field, seen, n, fell):
+    """Where nothing fell asleep: numbers for those that were kept, and the other way round."""
+    for i in range(n):
+        now, before = field[i], seen[i]
+        field[i] = where(fell, now, before)
+        seen[i] = where(fell, before, now)
+
+
+@kernel
+def begin_repeat(m, d):
+    """Before a pass that is made for worlds in which trees fell asleep: others are to find in it what the last one found."""
+    exchange(d.act, d.act_seen, m.na, d.fell[0])
+    exchange(d.history, d.history_seen, m.nhistory, d.fell[0])
+    for k in range(KINDS_OF_WARNING):
+        d.warning_seen[k, 0], d.warning_seen[k, 1] = d.warning_number[k], d.warning_lastinfo[k]
+
+
+@kernel
+def end_repeat(m, d):
+    """After it: inputs as they were, and in those others no warning counts twice."""
+    exchange(d.act, d.act_seen, m.na, d.fell[0])
+    exchange(d.history, d.history_seen, m.nhistory, d.fell[0])
+    for k in range(KINDS_OF_WARNING):
+        d.warning_number[k] = where(d.fell[0], d.warning_number[k], d.warning_seen[k, 0])
+        d.warning_lastinfo[k] = where(d.fell[0], d.warning_lastinfo[k], d.warning_seen[k, 1])
+
+
+@kernel
+def hold_asleep(m, d):
+    """What sleeps in some worlds and is awake in others does not accelerate there, nor do its actuators."""
+    for t in range(m.ntree):
+        asleep = d.tree_awake[t] == 0
+        if any_(asleep):
+            for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
+                d.qacc[i] = where(asleep, 0.0, d.qacc[i])
+    for k in range(m.nactuator):
+        asleep = actuator_state(m, d, k) == SleepState.ASLEEP
+        for i in range(m.actuator_actnum[k]):
+            at = m.actuator_actadr[k] + i
+            d.act_dot[at] = where(asleep, 0.0, d.act_dot[at])
+
+
+@kernel
+def stay_asleep(m, d, before):
+    """What sleeps in some worlds and is awake in others stays there where it was. before: its qpos."""
+    for t in range(m.ntree):
+        asleep = d.tree_awake[t] == 0
+        if any_(asleep):
+            first, end = qpos_of_tree(m, t)
+            for i in range(first, end):
+                d.qpos[i] = where(asleep, before[i], d.qpos[i])
+            for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
+                d.qvel[i] = where(asleep, 0.0, d.qvel[i])

@@ -1,9 +1,10 @@
 """What is asleep, static or awake: bodies as the lists of `sleep.py` say, everything else by the bodies and trees it hangs on.
 
-MuJoCo: mj_sleepState. Sleep is a matter of integers, the same in all worlds.
+MuJoCo: mj_sleepState. On lanes a state is one of each world, and what is left out is what sleeps in all of them.
 """
 
 from ..kernel import kernel
+from ..kernel.ops import all_, any_, where
 from ..types import EnableBit, EqType, ObjType, SensorType, SleepState, TrnType
 
 # Columns of awake_run: what is not asleep, in runs of bodies that follow each other, and of all that hangs on them in turn.
@@ -14,14 +15,20 @@ GEOMS, GEOMS_END, SITES, SITES_END = 6, 7, 8, 9
 
 @kernel
 def some_sleep(m, d):
-    """Whether there is a tree that sleeps."""
-    return m.opt_enableflags & EnableBit.SLEEP != 0 and d.ntree_awake[0] < m.ntree
+    """Whether there is a tree that sleeps, in some world."""
+    return m.opt_enableflags & EnableBit.SLEEP != 0 and any_(d.ntree_awake[0] < m.ntree)
+
+
+@kernel
+def some_sleep_apart(m, d):
+    """Whether a tree sleeps in some worlds and is awake in others: on lanes alone."""
+    return m.opt_enableflags & EnableBit.SLEEP != 0 and any_(d.ntree_awake[0] != d.ntree_listed[0])
 
 
 @kernel
 def dof_sleeps(m, d, i):
     """Whether a dof is of a tree that sleeps."""
-    return some_sleep(m, d) and d.tree_awake[m.dof_treeid[i]] == 0
+    return some_sleep(m, d) and not any_(d.tree_awake[m.dof_treeid[i]] != 0)
 
 
 @kernel
@@ -30,22 +37,24 @@ def tendon_state(m, d, t):
     trees = m.tendon_treenum[t]
     if trees == 0:
         return SleepState.STATIC
-    awake = trees > 2 or d.tree_awake[m.tendon_treeid[t, 0]] != 0
+    if trees > 2:
+        return SleepState.AWAKE
+    awake = d.tree_awake[m.tendon_treeid[t, 0]] != 0
     if trees == 2:
-        awake = awake or d.tree_awake[m.tendon_treeid[t, 1]] != 0
-    return SleepState.AWAKE if awake else SleepState.ASLEEP
+        awake = awake | (d.tree_awake[m.tendon_treeid[t, 1]] != 0)
+    return where(awake, SleepState.AWAKE, SleepState.ASLEEP)
 
 
 @kernel
 def tendon_sleeps(m, d, t):
     """Whether a tendon is between trees that sleep."""
-    return some_sleep(m, d) and tendon_state(m, d, t) == SleepState.ASLEEP
+    return some_sleep(m, d) and all_(tendon_state(m, d, t) == SleepState.ASLEEP)
 
 
 @kernel
 def one_awake(a, b):
     """The state of what hangs on two things: awake if one of them is."""
-    return SleepState.AWAKE if a == SleepState.AWAKE or b == SleepState.AWAKE else SleepState.ASLEEP
+    return where((a == SleepState.AWAKE) | (b == SleepState.AWAKE), SleepState.AWAKE, SleepState.ASLEEP)
 
 
 @kernel
@@ -68,7 +77,7 @@ def actuator_state(m, d, i):
 @kernel
 def actuator_sleeps(m, d, i):
     """Whether what an actuator moves sleeps."""
-    return some_sleep(m, d) and actuator_state(m, d, i) == SleepState.ASLEEP
+    return some_sleep(m, d) and all_(actuator_state(m, d, i) == SleepState.ASLEEP)
 
 
 @kernel
@@ -110,13 +119,19 @@ def equality_sleeps(m, d, e):
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
     first = state_of(m, d, kind, a) if a >= 0 else SleepState.STATIC
     second = state_of(m, d, kind, b) if b >= 0 else SleepState.STATIC
-    return first != SleepState.AWAKE and second != SleepState.AWAKE
+    return not any_((first == SleepState.AWAKE) | (second == SleepState.AWAKE))
 
 
 @kernel
 def sensor_sleeps(m, d, i):
-    """Whether a sensor keeps its last reading: what it looks at sleeps, and so does its reference; with a history never."""
-    if m.opt_enableflags & EnableBit.SLEEP == 0 or d.nbody_awake[0] == m.nbody or m.sensor_history[i, 0] > 0:
+    """Whether a sensor keeps its last reading, in every world."""
+    return m.opt_enableflags & EnableBit.SLEEP != 0 and d.nbody_awake[0] != m.nbody and all_(sensor_rests(m, d, i))
+
+
+@kernel
+def sensor_rests(m, d, i):
+    """Where a sensor keeps its last reading: what it looks at sleeps, and so does its reference; with a history never."""
+    if m.sensor_history[i, 0] > 0:
         return False
     kind, seen, reference = m.sensor_type[i], m.sensor_objtype[i], m.sensor_reftype[i]
     if (
@@ -132,4 +147,4 @@ def sensor_sleeps(m, d, i):
         return second == SleepState.ASLEEP
     if reference == ObjType.UNKNOWN:
         return first == SleepState.ASLEEP
-    return first != SleepState.AWAKE and second != SleepState.AWAKE
+    return (first != SleepState.AWAKE) & (second != SleepState.AWAKE)

@@ -10,7 +10,7 @@ two bodies do not move the dofs that carry both, so these entries stay exactly z
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import happens, needs, where, zero
+from ..kernel.ops import happens, needs, shared, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import get6, join, linear, set6
 from ..math.vec3 import dot, get3, scale, sub
@@ -66,7 +66,7 @@ def add_span(m, d, t, site0, w, site1, share):
         v, first, last = u, end, end
     else:
         geom = m.wrap_objid[w]
-        touches, length, u, v, first, last = wrap(m, d, start, end, geom, m.wrap_type[w], int(m.wrap_prm[w]))
+        touches, length, u, v, first, last = wrap(m, d, start, end, geom, m.wrap_type[w], int(shared(m.wrap_prm[w])))
         if needs(touches):  # else the path ends where it first meets anything
             middle = m.geom_bodyid[geom]
         d.wrap_touch[w] = where(touches, zero(length) + 1.0, 0.0)

@@ -2,18 +2,19 @@
 
 MuJoCo: mj_wake and its kin in engine_sleep.c. Which poses a tree fell asleep with is told by its qpos, by the frames of its
 bodies in the model and by the mocap body it hangs on; MuJoCo computes the poses and compares them. All that fell asleep
-together wakes together. On lanes a tree wakes if one world wakes it.
-Reads: qpos, qvel, xfrc_applied, qfrc_applied, mocap_pos, mocap_quat, contacts, ten_length, eq_active. Writes: tree_asleep, and
-by `update_sleep` the lists of what is awake.
+together wakes together. On lanes each world is looked at by itself; the lists are made anew afterwards (`list_awake`).
+Reads: qpos, qvel, xfrc_applied, qfrc_applied, mocap_pos, mocap_quat, contacts, ten_length, eq_active. Writes: tree_asleep.
 """
 
 from ..kernel import kernel, stage
-from ..kernel.ops import any_, minimum
+from ..kernel.ops import any_, minimum, where
 from ..math.quaternion import get4, normalize4
 from ..needs import SLEEPS
 from ..types import EnableBit, EqType, JointType, ObjType, SleepState
-from .sleep import FULLY_AWAKE, READY, may_sleep, qpos_of_tree, some_disturb, some_push, update_sleep
+from .sleep import FULLY_AWAKE, READY, may_sleep, qpos_of_tree, some_disturb, some_push
 from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, JOINTS, JOINTS_END
+
+ELSEWHERE = 1e9  # a contact that other worlds on lanes have is farther away in this one
 
 
 @kernel
@@ -113,12 +114,17 @@ def wake_tree(m, d, t, value):
 
 
 @kernel
-def count_awake(m, d):
-    """How many trees tree_asleep has awake."""
-    count = 0
-    for t in range(m.ntree):
-        count += 1 if d.tree_asleep[t] < 0 else 0
-    return count
+def wake_circles(m, d, value):
+    """Wake what sleeps in one circle with a tree that is awake by now, in every world by itself."""
+    some = True
+    while some:
+        some = False
+        for t in range(m.ntree):
+            for other in range(m.ntree):
+                follows = (d.tree_asleep[t] == other) & (d.tree_asleep[other] < 0)
+                if any_(follows):
+                    d.tree_asleep[t] = where(follows, value, d.tree_asleep[t])
+                    some = True
 
 
 @kernel
@@ -130,29 +136,26 @@ def wake_other(m, d, a, b):
         wake_tree(m, d, a, d.tree_asleep[b])
 
 
-@stage(when=SLEEPS)
+@stage(when=SLEEPS, scalar=True)
 def wake(m, d):
     """Wake trees that were moved, move or are pushed; all if sleep is off or the model is another. MuJoCo's mj_wake."""
     every = m.opt_enableflags & EnableBit.SLEEP == 0 or m.edition != d.edition_asleep[0]
-    if not every and all_untouched(m, d):
+    listed = d.ntree_awake[0] == d.ntree_listed[0]  # else runs are not those of this world
+    if not every and listed and all_untouched(m, d):
         return
     for t in range(m.ntree):
         if d.tree_asleep[t] >= 0 and (every or is_touched(m, d, t) or not may_sleep(m, t)):
             wake_tree(m, d, t, FULLY_AWAKE)
-    update_sleep(m, d)
 
 
-@stage(when=SLEEPS)
+@stage(when=SLEEPS, scalar=True)
 def wake_by_tendons(m, d):
     """Wake trees that a tendon at its limit ties to a tree awake. MuJoCo's mj_wakeTendon."""
-    before = count_awake(m, d)
     for t in range(m.ntendon):
         if m.tendon_treenum[t] == 2 and m.tendon_limited[t]:
             below, above = d.ten_length[t] - m.tendon_range[t, 0], m.tendon_range[t, 1] - d.ten_length[t]
             if any_((below < m.tendon_margin[t]) | (above < m.tendon_margin[t])):
                 wake_other(m, d, m.tendon_treeid[t, 0], m.tendon_treeid[t, 1])
-    if count_awake(m, d) > before:
-        update_sleep(m, d)
 
 
 @kernel
@@ -162,21 +165,20 @@ def wake_beside(m, d, body, tree):
         wake_tree(m, d, tree, FULLY_AWAKE)
 
 
-@stage(when=SLEEPS)
+@stage(when=SLEEPS, scalar=True)
 def wake_by_contacts(m, d):
     """Wake trees that touch a tree awake or a mocap body. MuJoCo's mj_wakeCollision."""
-    before = count_awake(m, d)
     for c in range(d.ncon[0]):
         a, b = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
         first, second = m.body_treeid[a], m.body_treeid[b]
+        if d.contact_dist[c] > ELSEWHERE:
+            continue
         if first < 0:
             wake_beside(m, d, a, second)
         elif second < 0:
             wake_beside(m, d, b, first)
         else:
             wake_other(m, d, first, second)
-    if count_awake(m, d) > before:
-        update_sleep(m, d)
 
 
 @kernel
@@ -241,10 +243,9 @@ def wake_tied(m, d, a, b):
                     wake_tree(m, d, tree, FULLY_AWAKE)
 
 
-@stage(when=SLEEPS)
+@stage(when=SLEEPS, scalar=True)
 def wake_by_equalities(m, d):
     """Wake trees that an equality ties to what is awake, or to what sleeps apart from them. MuJoCo's mj_wakeEquality."""
-    before = count_awake(m, d)
     for e in range(m.neq):
         if d.eq_active[e] and (
             m.eq_type[e] == EqType.CONNECT or m.eq_type[e] == EqType.WELD or m.eq_type[e] == EqType.JOINT
@@ -254,5 +255,3 @@ def wake_by_equalities(m, d):
                 wake_held(m, d, a, b)
         elif d.eq_active[e] and m.eq_type[e] == EqType.TENDON:
             wake_tied(m, d, m.eq_obj1id[e], m.eq_obj2id[e])
-    if count_awake(m, d) > before:
-        update_sleep(m, d)

@@ -23,7 +23,7 @@ from ..dynamics.fluid import (
 )
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from ..kernel import kernel, stage
-from ..kernel.ops import absolute, maximum, where, zero
+from ..kernel.ops import absolute, any_, maximum, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import angular, dot6, get6, join, linear, shift_force
 from ..math.vec3 import (
@@ -249,11 +249,11 @@ def in_world(d, b, slope, point, axes):
 @kernel
 def set_body_slope(m, d, b, symmetric):
     """Slope of the force on one body at xpos[b], into the scratch array; its symmetric part for the integrator, or if asked."""
-    present = where(m.body_mass[b] < MIN_VALUE, 0.0, 1.0)  # the medium passes through a massless body
+    present = where(m.body_mass[b] < MIN_VALUE, zero(m.body_mass[b]), 1.0)  # the medium passes through a massless body
     if any_ellipsoid(m, b):
         first = m.body_geomadr[b]
         for g in range(first, first + m.body_geomnum[b]):
-            if m.geom_fluid[g, 0] != 0.0:
+            if any_(m.geom_fluid[g, 0] != 0.0):
                 point, axes = get3(d.geom_xpos, g), get9(d.geom_xmat, g)
                 w, v = local_velocity(m, d, b, point, axes)
                 slope = ellipsoid_slope(m, g, w, v)

@@ -7,10 +7,10 @@ Reads: time, history. Writes: sensordata, history; sensor_due, sensor_fresh (scr
 
 from ..constraint.rne_post import rne_post_constraint
 from ..dynamics.history import insert, read
-from ..dynamics.sleep_state import sensor_sleeps
+from ..dynamics.sleep_state import sensor_rests, sensor_sleeps, some_sleep_apart
 from ..dynamics.subtree import subtree_vel
 from ..kernel import function, kernel, stage
-from ..kernel.ops import needs, where
+from ..kernel.ops import any_, needs, where
 from ..types import DisableBit, SensorType, Stage
 from .acceleration import acceleration_readings
 from .contact_sensor import contact_readings
@@ -33,9 +33,9 @@ def is_due(m, d, i):
     if m.sensor_type[i] == SensorType.USER or sensor_sleeps(m, d, i):
         return False
     if m.sensor_history[i, 0] > 0:
-        if m.sensor_delay[i] > 0.0:
+        if any_(m.sensor_delay[i] > 0.0):
             return False
-        if m.sensor_interval[i, 0] > 0.0:
+        if any_(m.sensor_interval[i, 0] > 0.0):
             return needs(is_time(m, d, i))
     return True
 
@@ -80,9 +80,9 @@ def deliver_sensor(m, d, i):
     for k in range(m.sensor_dim[i]):
         if m.sensor_type[i] == SensorType.USER:
             d.sensordata[a + k] = 0.0
-        elif n > 0 and m.sensor_delay[i] > 0.0:
+        elif n > 0 and any_(m.sensor_delay[i] > 0.0):
             d.sensordata[a + k] = remembered(m, d, i, k)
-        elif n > 0 and m.sensor_interval[i, 0] > 0.0:
+        elif n > 0 and any_(m.sensor_interval[i, 0] > 0.0):
             d.sensordata[a + k] = where(is_time(m, d, i), d.sensor_fresh[a + k], remembered(m, d, i, k))
         else:
             d.sensordata[a + k] = d.sensor_fresh[a + k]
@@ -91,9 +91,20 @@ def deliver_sensor(m, d, i):
 @kernel
 def deliver(m, d, of_stage):
     """Write the sensordata of a stage."""
+    apart = some_sleep_apart(m, d)
     for i in range(m.nsensor):
         if m.sensor_needstage[i] == of_stage and not sensor_sleeps(m, d, i):
+            if apart:
+                keep_reading(m, d, i)
             deliver_sensor(m, d, i)
+
+
+@kernel
+def keep_reading(m, d, i):
+    """Where a sensor sleeps in some worlds, make its last reading there the fresh one."""
+    rests = sensor_rests(m, d, i)
+    for a in range(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i]):
+        d.sensor_fresh[a] = where(rests, d.sensordata[a], d.sensor_fresh[a])
 
 
 @stage
@@ -147,8 +158,8 @@ def mark_for_history(m, d):
     some = rays = distances = contacts = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
-        if m.sensor_history[i, 0] > 0 and m.sensor_delay[i] > 0.0 and m.sensor_type[i] != SensorType.USER:
-            if m.sensor_interval[i, 0] <= 0.0 or needs(is_time(m, d, i)):
+        if m.sensor_history[i, 0] > 0 and any_(m.sensor_delay[i] > 0.0) and m.sensor_type[i] != SensorType.USER:
+            if not any_(m.sensor_interval[i, 0] > 0.0) or needs(is_time(m, d, i)):
                 d.sensor_due[i] = 1
                 some, rays = True, rays or m.sensor_type[i] == SensorType.RANGEFINDER
                 distances = distances or reads_distance(m.sensor_type[i])
@@ -161,7 +172,7 @@ def keep(m, d, i, source):
     """Store a sensor's numbers of this moment; with an interval only when it is time, and the next time is noted."""
     at, n, size = m.sensor_historyadr[i], m.sensor_history[i, 0], m.sensor_dim[i]
     ready = d.time[0] == d.time[0]
-    if m.sensor_interval[i, 0] > 0.0:
+    if any_(m.sensor_interval[i, 0] > 0.0):
         ready = is_time(m, d, i)
         d.history[at] = where(ready, d.history[at] + m.sensor_interval[i, 0], d.history[at])
     insert(d.history, at, n, size, d.time[0], source, m.sensor_adr[i], ready)
@@ -183,7 +194,7 @@ def sensor_history(m, d):
         acceleration_readings(m, d)
     for i in range(m.nsensor):
         if m.sensor_history[i, 0] > 0:
-            if m.sensor_delay[i] > 0.0 and m.sensor_type[i] != SensorType.USER:
+            if any_(m.sensor_delay[i] > 0.0) and m.sensor_type[i] != SensorType.USER:
                 keep(m, d, i, d.sensor_fresh)
             else:
                 keep(m, d, i, d.sensordata)

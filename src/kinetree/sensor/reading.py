@@ -5,7 +5,7 @@ MuJoCo: apply_cutoff in engine_sensor.c.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import maximum, minimum
+from ..kernel.ops import any_, maximum, minimum, where
 from ..types import DataType, SensorType
 
 NEVER_CUT = SensorType.CONTACT, SensorType.GEOMFROMTO
@@ -66,10 +66,10 @@ def already_read(m, d, i):
 def cut_off(m, i, field):
     """Keep the numbers of sensor i in a field within its cutoff: on both sides, or from above where they are positive."""
     kind, cutoff = m.sensor_datatype[i], m.sensor_cutoff[i]
-    if m.sensor_type[i] == NEVER_CUT[0] or m.sensor_type[i] == NEVER_CUT[1] or cutoff <= 0.0:
+    if m.sensor_type[i] == NEVER_CUT[0] or m.sensor_type[i] == NEVER_CUT[1] or not any_(cutoff > 0.0):
         return
     for a in range(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i]):
         if kind == DataType.REAL:
-            field[a] = maximum(-cutoff, minimum(cutoff, field[a]))
+            field[a] = where(cutoff > 0.0, maximum(-cutoff, minimum(cutoff, field[a])), field[a])
         elif kind == DataType.POSITIVE:
-            field[a] = minimum(cutoff, field[a])
+            field[a] = where(cutoff > 0.0, minimum(cutoff, field[a]), field[a])

@@ -75,8 +75,8 @@ def conjugate(d, g):
 
 @kernel
 def solve_group(m, d, g):
-    """Solve one group; how many iterations it took."""
-    scale, tolerance, k = scaling(m, d, g), m.opt_tolerance, 0
+    """Solve one group; how many iterations it took each world."""
+    scale, tolerance, k, count = scaling(m, d, g), m.opt_tolerance, 0, 0
     update_group(d, g, False)
     gradient(m, d, g)
     precondition(m, d, g)
@@ -95,9 +95,10 @@ def solve_group(m, d, g):
             improvement = scale * improvement
             report(d, improvement, norm, scale * slope)
             k += 1
+            count = count + where(active, 1, 0)
             active = active & not_((norm < tolerance) | ((improvement > 0.0) & (improvement < tolerance)))
             turn(d, g, conjugate(d, g))
-    return k
+    return count
 
 
 @stage(when=solver(Solver.CG), part_of="fwd_constraint")

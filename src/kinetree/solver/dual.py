@@ -10,7 +10,7 @@ from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..constraint.jacobian_product import add_J_transpose, spread_row
 from ..dynamics.factor import pass_up, solve_in_place
 from ..kernel import kernel
-from ..kernel.ops import happens, needs, sqrt, where, zero
+from ..kernel.ops import needs, sqrt, where, zero
 from ..types import Constraint, ConstraintState
 from .cone import zones
 
@@ -152,27 +152,25 @@ def cone_state(d, k, i, n):
         f = d.efc_force[i + j] / d.contact_friction[k, j - 1]
         square += f * f
     stuck, between = zones(normal, sqrt(square), mu, 1.0)
-    if happens(between):
-        return ConstraintState.CONE
-    return ConstraintState.QUADRATIC if happens(stuck) else ConstraintState.SATISFIED
+    settled = where(stuck, ConstraintState.QUADRATIC, ConstraintState.SATISFIED)
+    return where(between, ConstraintState.CONE, settled)
 
 
 @kernel
 def set_dual_states(d):
-    """On which piece of its cost each row is, told by its force; on lanes of the worlds together. MuJoCo's dualState."""
+    """On which piece of its cost each row is, told by its force. MuJoCo's dualState."""
     i = 0
     while i < d.nefc[0]:
-        n, state = 1, ConstraintState.QUADRATIC
+        n, f = 1, d.efc_force[i]
+        state = where(f == f, ConstraintState.QUADRATIC, ConstraintState.QUADRATIC)
         if d.ne[0] <= i < d.ne[0] + d.nf[0]:
-            if happens(d.efc_force[i] <= -d.efc_frictionloss[i]):
-                state = ConstraintState.LINEARPOS
-            elif happens(d.efc_force[i] >= d.efc_frictionloss[i]):
-                state = ConstraintState.LINEARNEG
+            state = where(f >= d.efc_frictionloss[i], ConstraintState.LINEARNEG, state)
+            state = where(f <= -d.efc_frictionloss[i], ConstraintState.LINEARPOS, state)
         elif d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             n = d.contact_dim[d.efc_id[i]]
             state = cone_state(d, d.efc_id[i], i, n)
-        elif i >= d.ne[0] and not happens(d.efc_force[i] > 0.0):
-            state = ConstraintState.SATISFIED
+        elif i >= d.ne[0]:
+            state = where(f > 0.0, state, ConstraintState.SATISFIED)
         for k in range(i, i + n):
             d.efc_state[k] = state
         i += n

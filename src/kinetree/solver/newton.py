@@ -70,8 +70,8 @@ def turn_back(d, g):
 
 @kernel
 def iterate(m, d, g, norm, scale):
-    """Steps until no world promises any more; how many."""
-    cones, tolerance, k = m.opt_cone == Cone.ELLIPTIC, m.opt_tolerance, 0
+    """Steps until no world promises any more; how many each world made."""
+    cones, tolerance, k, count = m.opt_cone == Cone.ELLIPTIC, m.opt_tolerance, 0, 0
     newton_direction(m, d)
     active = not_((norm < tolerance) & (promised(d, g, scale) < tolerance))
     while k < m.opt_iterations and any_(active) and not (k > 0 and interrupted(d)):
@@ -86,12 +86,13 @@ def iterate(m, d, g, norm, scale):
             improvement = scale * improvement
             report(d, improvement, norm, scale * slope)
             k += 1
+            count = count + where(active, 1, 0)
             done = (norm < tolerance) | ((improvement > 0.0) & (improvement < tolerance))
             active = active & not_(done)
             if any_(active):
                 newton_direction(m, d)
                 active = active & not_(promised(d, g, scale) < tolerance)
-    return k
+    return count
 
 
 @stage(when=solver(Solver.NEWTON), part_of="fwd_constraint")

@@ -118,8 +118,8 @@ def softness(d, g):
 
 @kernel
 def stiffen(m, d, g):
-    """Sweep over the friction of a group until it holds; how often."""
-    soft, scale, k = softness(d, g), scaling(m, d, g), 0
+    """Sweep over the friction of a group until it holds; how often in each world."""
+    soft, scale, k, count = softness(d, g), scaling(m, d, g), 0, 0
     active = soft == soft
     while k < m.opt_noslip_iterations and any_(active) and not (k % 4 == 3 and interrupted(d)):
         improvement = soft if k == 0 else zero(soft)
@@ -127,9 +127,10 @@ def stiffen(m, d, g):
             improvement += stiffen_run(d, d.row_run[s, FIRST], d.row_run[s, END], active)
         improvement = scale * improvement
         report(d, improvement, 0.0, 0.0)
+        count = count + where(active, 1, 0)
         active = active & not_(improvement < m.opt_noslip_tolerance)
         k += 1
-    return k
+    return count
 
 
 @stage(when=option("noslip_iterations"), part_of="fwd_constraint")

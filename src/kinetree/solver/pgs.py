@@ -83,7 +83,7 @@ def start(m, d):
 def bounded(d, i, force):
     """The force of a single row within its bounds."""
     if i < d.ne[0]:
-        return force
+        return where(d.efc_D[i] > 0.0, force, 0.0)  # on lanes there is none where the equality is off
     if i < d.ne[0] + d.nf[0]:
         return minimum(d.efc_frictionloss[i], maximum(-d.efc_frictionloss[i], force))
     return maximum(0.0, force)
@@ -235,8 +235,8 @@ def dual_size(m, d, g):
 
 @kernel
 def solve_group(m, d, g):
-    """Solve one group; how many sweeps it took."""
-    blocks, scale, k = make_blocks(d, g), scaling(m, d, g), 0
+    """Solve one group; how many sweeps it took each world."""
+    blocks, scale, k, count = make_blocks(d, g), scaling(m, d, g), 0, 0
     high, low = FIRST_NUMBER
     age = zero(d.time[0])  # sweeps since the momentum was lost
     active = age == 0.0
@@ -246,9 +246,10 @@ def solve_group(m, d, g):
         improvement = scale * sweep(d, blocks, active)
         report(d, improvement, 0.0, 0.0)
         age = where(overshot(d, g) & (k > 0), 0.0, age + 1.0)
+        count = count + where(active, 1, 0)
         active = active & not_(improvement < m.opt_tolerance)
         k += 1
-    return k
+    return count
 
 
 @stage(when=solver(Solver.PGS), part_of="fwd_constraint")

@@ -6,7 +6,7 @@ solver's report.
 
 from ..constraint.jacobian_product import multiply_J
 from ..kernel import kernel, stage
-from ..kernel.ops import happens
+from ..kernel.ops import where
 from ..types import Constraint, ConstraintState, Solver
 from .cg import solve_cg
 from .dual import set_dual_states
@@ -26,18 +26,18 @@ def linear_terms(m, d):
 
 @kernel
 def set_states(m, d):
-    """Which piece of its cost each row is on, told by its curvature and force; on lanes of the worlds together."""
+    """Which piece of its cost each row is on, told by its curvature and force."""
     for i in range(d.nefc[0]):
-        if happens(d.efc_weight[i] != 0.0):
-            d.efc_state[i] = ConstraintState.QUADRATIC
-        elif d.ne[0] <= i < d.ne[0] + d.nf[0]:
-            d.efc_state[i] = ConstraintState.LINEARNEG if happens(d.efc_force[i] > 0.0) else ConstraintState.LINEARPOS
-        elif d.efc_type[i] == Constraint.CONTACT_ELLIPTIC and happens(
-            d.efc_force[d.contact_efc_address[d.efc_id[i]]] != 0.0
-        ):
-            d.efc_state[i] = ConstraintState.CONE
+        weighs = d.efc_weight[i] != 0.0
+        if d.ne[0] <= i < d.ne[0] + d.nf[0]:
+            beyond = where(d.efc_force[i] > 0.0, ConstraintState.LINEARNEG, ConstraintState.LINEARPOS)
+            d.efc_state[i] = where(weighs, ConstraintState.QUADRATIC, beyond)
+        elif d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
+            slides = d.efc_force[d.contact_efc_address[d.efc_id[i]]] != 0.0
+            without = where(slides, ConstraintState.CONE, ConstraintState.SATISFIED)
+            d.efc_state[i] = where(weighs, ConstraintState.QUADRATIC, without)
         else:
-            d.efc_state[i] = ConstraintState.SATISFIED
+            d.efc_state[i] = where(weighs, ConstraintState.QUADRATIC, ConstraintState.SATISFIED)
 
 
 @stage

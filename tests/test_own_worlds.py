@@ -1,0 +1,379 @@
+"""Worlds on lanes are worlds of their own: each with real parameters, counts, warnings, sleep and resets of its own."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.batch.lanes import LaneData, lanes_of
+from kinetree.conformance.tolerances import LANES, LANES_SOLVED
+from kinetree.kernel.machine import machine, machine_named
+from tests.pipeline.worlds import CORPUS, loaded, moving, stepped
+
+WIDTH = 8
+SCALED = (
+    "body_mass", "body_inertia", "body_ipos", "body_pos", "dof_damping", "dof_armature", "dof_frictionloss", "jnt_stiffness",
+    "jnt_range", "geom_friction", "geom_solref", "geom_solimp", "geom_margin", "actuator_gainprm", "actuator_biasprm",
+    "actuator_ctrlrange", "tendon_stiffness", "tendon_damping", "tendon_range", "site_pos", "sensor_cutoff", "eq_solref",
+)  # fmt: skip
+OPTIONS = ("timestep", "density", "viscosity", "impratio")
+COMPARED = ("qpos", "qvel", "act", "sensordata", "qacc")
+
+
+def varied(model: kt.Model, rng: np.random.Generator) -> kt.Model:
+    """The model with other real numbers; what is zero stays so, and signs stay."""
+    out = copy.copy(model)
+    for name in SCALED:
+        values = getattr(out, name)
+        values[...] *= rng.uniform(0.97, 1.03, values.shape)
+    for name in OPTIONS:
+        setattr(out.opt, name, getattr(out.opt, name) * rng.uniform(0.97, 1.03))
+    out.opt.gravity[:] += rng.normal(size=3) * 0.1
+    return out
+
+
+def tight(model: kt.Model) -> kt.Model:
+    """Solved to the end, so that two ways to the minimum end in one place."""
+    model.opt.tolerance, model.opt.ls_tolerance, model.opt.iterations = 1e-15, 1e-6, 200
+    return model
+
+
+def compare(model, got, wanted, note):
+    """Fields of one world agree, relative to the largest number."""
+    for name in COMPARED:
+        a, b = np.ravel(got[name]), np.ravel(getattr(wanted, name))
+        if b.size:
+            solved = int(wanted.nefc) > 0 or name in ("qacc", "qvel", "sensordata")
+            error = np.abs(a - b) / max(1.0, np.abs(b).max())
+            if name == "qacc":  # of what sleeps it is what the last pass left there
+                error *= wanted.tree_asleep[model.dof_treeid] < 0
+            at = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
+            limit = LANES_SOLVED if solved else LANES
+            assert error[at] <= limit, f"{model.title} {note}: {name}[{at}] is {a[at]}, on floats {b[at]}"
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_worlds_with_parameters_of_their_own_equal_separate_models(name):
+    model, rng = tight(loaded(name)), np.random.default_rng(3)
+    worlds = moving(model, WIDTH, every=2)
+    models = [varied(model, rng) for _ in worlds]
+    for own, data in zip(models, worlds, strict=True):
+        data._adopt(own)
+    lanes = lanes_of(model, worlds, models=models)
+    lanes.run(kt.pipeline.forward)
+    lanes.run(kt.pipeline.integrate)
+    for lane, (own, data) in enumerate(zip(models, worlds, strict=True)):
+        compare(model, {n: lanes.arrays[n][..., lane] for n in COMPARED}, stepped(own, data), f"lane {lane}")
+
+
+def test_models_on_lanes_differ_in_real_numbers_alone():
+    model = kt.load("humanoid")
+    lanes = LaneData(model, WIDTH, own=True)
+    other = copy.copy(model)
+    other._arrays["geom_condim"][0] = 1
+    with pytest.raises(ValueError, match="geom_condim"):
+        lanes.set_model(1, other)
+    other = copy.copy(model)
+    other.opt.iterations = 7
+    with pytest.raises(ValueError, match="opt_iterations"):
+        lanes.set_model(1, other)
+    with pytest.raises(ValueError, match="nq"):
+        lanes.set_model(1, kt.load("quadruped"))
+
+
+STRUCTURE = """
+<mujoco>
+  <worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>
+  <sensor><jointpos joint="j" nsample="4" delay="0.004"/></sensor>
+</mujoco>
+"""
+
+
+def test_what_is_zero_or_not_and_so_decides_on_states_is_shared():
+    model = kt.load(STRUCTURE)
+    other = copy.copy(model)
+    other.sensor_delay[:] = 0.0
+    with pytest.raises(ValueError, match="sensor_delay"):
+        LaneData(model, 2, own=True).set_model(0, other)
+
+
+def test_a_machine_is_found_by_its_name():
+    for each in (machine("float64", 8), machine("float32", 16, own=True), machine("float32", 1)):
+        assert machine_named(each.name) is each
+
+
+@pytest.mark.parametrize("name", [n for n in CORPUS if n.startswith(("tests/", "kinetree/"))])
+def test_counts_and_states_of_rows_are_those_of_each_world(name):
+    model = loaded(name)
+    worlds = moving(model, WIDTH)
+    lanes = lanes_of(model, worlds)
+    lanes.run(kt.pipeline.forward)
+    out = kt.Data(model)
+    for lane, data in enumerate(worlds):
+        lanes.store(lane, out)
+        kt.pipeline.forward(model, data)
+        assert out.warning_number.tolist() == data.warning_number.tolist()
+        if int(out.nefc) == int(data.nefc) and int(out.nisland) == int(data.nisland):  # else rows are of other worlds
+            n = int(data.nefc)
+            assert out.solver_niter.tolist() == data.solver_niter.tolist(), f"{model.title} lane {lane}"
+            assert out.efc_state[:n].tolist() == data.efc_state[:n].tolist(), f"{model.title} lane {lane}"
+
+
+def standing(count: int = WIDTH) -> tuple[kt.Model, list[kt.Data]]:
+    """Worlds of the humanoid that fall, each in its own way."""
+    model, rng, worlds = kt.load("humanoid"), np.random.default_rng(0), []
+    for _ in range(count):
+        data = kt.Data(model)
+        data.qvel[:] = 0.1 * rng.normal(size=model.nv)
+        kt.step(model, data, 100)
+        worlds.append(data)
+    return model, worlds
+
+
+@pytest.mark.parametrize("touching", [False, True])
+@pytest.mark.parametrize("field", ["qpos", "qvel", "qfrc_applied"])
+def test_a_world_that_goes_bad_is_reset_alone(field, touching):
+    model, worlds = standing()
+    if not touching:
+        model.opt.disableflags |= kt.DisableBit.CONSTRAINT
+    calm, upset = lanes_of(model, worlds), lanes_of(model, worlds)
+    getattr(upset, field)[3, 5] = np.nan
+    single = worlds[5].copy()
+    getattr(single, field)[3] = np.nan
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        upset.step(30)
+    assert len(told) == 1 and "world 5" in str(told[0].message) and "reset" in str(told[0].message)
+    calm.step(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kt.step(model, single, 30)
+    others = [lane for lane in range(WIDTH) if lane != 5]
+    for name in ("qpos", "qvel", "qacc", "sensordata", "warning_number", "time"):
+        got, wanted = upset.arrays[name][..., others], calm.arrays[name][..., others]
+        if touching:  # rows of one world stand between those of others, and sums are made in another order
+            np.testing.assert_allclose(got, wanted, atol=LANES_SOLVED * np.abs(wanted).max(), err_msg=name)
+        else:
+            assert np.array_equal(got, wanted), name
+    assert upset.warning_number[:, 5].tolist() == single.warning_number.tolist()
+    assert upset.warning_lastinfo[:, 5].tolist() == single.warning_lastinfo.tolist()
+    assert upset.time[0, 5] == pytest.approx(float(single.time))
+    np.testing.assert_allclose(upset.qpos[:, 5], single.qpos, atol=LANES_SOLVED)
+
+
+def test_a_warning_belongs_to_its_world():
+    model, worlds = standing()
+    lanes = lanes_of(model, worlds)
+    lanes.ctrl[2, 3] = np.nan
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        lanes.step()
+    assert [str(each.message)[:7] for each in told] == ["world 3"]
+    assert lanes.warning_number.sum(axis=0).tolist() == [0, 0, 0, 1, 0, 0, 0, 0]
+
+
+FALLING = """
+<mujoco>
+  <option sleep_tolerance="1e-3"><flag sleep="enable"/></option>
+  <worldbody>
+    <geom type="plane" size="5 5 1"/>
+    <body pos="0 0 0.2"><freejoint/><geom size="0.1" condim="1"/></body>
+    <body pos="1 0 0.2"><freejoint/><geom size="0.1" condim="1"/></body>
+    <body pos="1 0 0.5"><freejoint/><geom size="0.1" condim="1"/></body>
+    <body name="hung" pos="2 0 0.5">
+      <site name="tip" pos="0 0 -0.3"/>
+      <joint name="hinge" axis="0 1 0" damping="0.5"/><geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.05"/>
+    </body>
+  </worldbody>
+  <actuator><general joint="hinge" dyntype="filter" dynprm="0.1" gainprm="0.01"/></actuator>
+</mujoco>
+"""
+
+
+SENSED = """
+  <sensor><accelerometer site="tip"/><framepos objtype="body" objname="hung"/><jointvel joint="hinge"/></sensor>
+</mujoco>
+"""
+
+
+def falling(count: int = WIDTH, **options) -> tuple[kt.Model, list[kt.Data]]:
+    """Spheres that drop from other heights in every world, onto the ground and onto each other, and a pendulum."""
+    model, worlds = tight(kt.load(FALLING.replace("</mujoco>", SENSED))), []
+    for name, value in options.items():
+        setattr(model.opt, name, value)
+    for k in range(count):
+        data = kt.Data(model)
+        data.qpos[[2, 9, 16]] += 0.1 * k  # higher ones come to rest later
+        data.qpos[7] += 0.7 * (k % 2)  # in every second world they miss each other
+        data.ctrl[:] = 0.1 * k
+        worlds.append(data)
+    return model, worlds
+
+
+def alike(lanes: LaneData, worlds: list[kt.Data], note: str) -> None:
+    """Worlds on lanes are as far asleep, and where, as the same worlds on floats."""
+    for lane, data in enumerate(worlds):
+        told = f"{note}, world {lane}"
+        assert lanes.tree_asleep[:, lane].tolist() == data.tree_asleep.tolist(), told
+        assert lanes.ntree_awake[0, lane] == data.ntree_awake, told
+        np.testing.assert_allclose(lanes.qpos[:, lane], data.qpos, atol=1e-6, err_msg=told)
+        np.testing.assert_allclose(lanes.act[:, lane], data.act, atol=1e-9, err_msg=told)
+        np.testing.assert_allclose(lanes.sensordata[:, lane], data.sensordata, atol=1e-3, err_msg=told)
+        assert (lanes.qvel[:, lane] == 0.0).tolist() == (data.qvel == 0.0).tolist(), told
+
+
+@pytest.mark.parametrize("integrator", [kt.Integrator.EULER, kt.Integrator.IMPLICITFAST, kt.Integrator.RK4])
+def test_worlds_fall_asleep_and_wake_alone(integrator):
+    model, worlds = falling(integrator=integrator)
+    lanes, seen = lanes_of(model, worlds), set()
+    for round_ in range(80):
+        if round_ == 60:
+            lanes.qvel[0, 2] = worlds[2].qvel[0] = 0.5  # a push
+        lanes.step(25)
+        for data in worlds:
+            kt.step(model, data, 25)
+            seen.add(tuple(data.tree_asleep.tolist()))
+        alike(lanes, worlds, f"round {round_}")
+    assert len(seen) > 10 and any(max(asleep) >= 0 and min(asleep) < 0 for asleep in seen)
+
+
+def test_a_world_that_is_reset_wakes_where_all_others_sleep():
+    model, worlds = falling(3)
+    lanes = lanes_of(model, [*worlds, worlds[0]])
+    worlds.append(worlds[0].copy())
+    lanes.step(4000)
+    for data in worlds:
+        kt.step(model, data, 4000)
+    assert (lanes.tree_asleep[0] >= 0).all()
+    lanes.qpos[0, 1] = worlds[1].qpos[0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lanes.step(20)
+        for data in worlds:
+            kt.step(model, data, 20)
+    alike(lanes, worlds, "after a reset")
+    out = kt.Data(model)
+    for lane, data in enumerate(worlds):
+        lanes.store(lane, out)
+        for name in ("nv_awake", "nbody_awake", "ntree_awake"):
+            assert getattr(out, name) == getattr(data, name), (lane, name)
+
+
+def test_warnings_count_once_where_others_fall_asleep():
+    model, worlds = falling()
+    worlds[5].ctrl[:] = np.nan
+    lanes = lanes_of(model, worlds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lanes.step(1500)
+        for data in worlds:
+            kt.step(model, data, 1500)
+    assert lanes.warning_number.T.tolist() == [data.warning_number.tolist() for data in worlds]
+
+
+def test_a_handler_of_warnings_may_step_the_same_worlds():
+    model, worlds = standing()
+    lanes = lanes_of(model, worlds)
+    lanes.qvel[3, 5] = np.nan
+    inside = []
+
+    def handler(*arguments, **more):
+        inside.append(arguments)
+        if len(inside) == 1:
+            lanes.step(2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = handler
+        lanes.step(10)
+    assert np.isfinite(lanes.qpos).all() and len(inside) == 1
+    np.testing.assert_allclose(lanes.time[0, 5], 12 * model.opt.timestep)
+
+
+HELD = """
+<mujoco>
+  <worldbody>
+    <body name="a" pos="0 0 1"><freejoint/><geom size="0.1"/></body>
+    <body name="b" pos="0.5 0 1"><freejoint/><geom size="0.1"/></body>
+    <body pos="1 0 1"><joint name="j" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size="0.05"/></body>
+  </worldbody>
+  <equality><weld body1="a"/><connect body1="a" body2="b" anchor=".2 0 0"/><joint joint1="j"/></equality>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("solver", [kt.Solver.NEWTON, kt.Solver.CG, kt.Solver.PGS])
+def test_equalities_are_on_or_off_in_each_world(solver):
+    model = tight(kt.load(HELD))
+    model.opt.solver = solver
+    worlds = [kt.Data(model) for _ in range(WIDTH)]
+    for k, data in enumerate(worlds):
+        data.eq_active[:] = [k & 1, k & 2, k & 4]
+    lanes = lanes_of(model, worlds)
+    lanes.step(50)
+    for lane, data in enumerate(worlds):
+        kt.step(model, data, 50)
+        np.testing.assert_allclose(lanes.qpos[:, lane], data.qpos, atol=1e-6, err_msg=f"lane {lane}")
+    lanes.reset(3)
+    assert lanes.eq_active[:, 3].all() and not lanes.eq_active[:, 0].any()
+
+
+ONE_HAS_IT = {
+    "dof_frictionloss": 0.3, "dof_damping": 0.5, "dof_armature": 0.1, "jnt_stiffness": 4.0, "sensor_cutoff": 0.01,
+    "geom_margin": 0.02, "geom_gap": 0.01, "body_gravcomp": 0.5, "geom_solmix": 0.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*ONE_HAS_IT, "density", "viscosity"])
+def test_one_world_has_what_others_lack(name):
+    model = tight(kt.load("humanoid"))
+    worlds, models = moving(model, WIDTH, every=2), []
+    for k in range(WIDTH):
+        own = copy.copy(model)
+        if k == 3 and name in ONE_HAS_IT:
+            getattr(own, name)[...] = ONE_HAS_IT[name]
+        elif k == 3:
+            setattr(own.opt, name, 1.2)
+        elif name in ONE_HAS_IT and name != "geom_solmix":
+            getattr(own, name)[...] = 0.0
+        models.append(own)
+    lanes = lanes_of(model, worlds, models=models)
+    lanes.step()
+    for lane, (own, data) in enumerate(zip(models, worlds, strict=True)):
+        compare(model, {n: lanes.arrays[n][..., lane] for n in COMPARED}, stepped(own, data), f"{name} lane {lane}")
+
+
+def test_options_that_worlds_share_follow_the_model():
+    model, worlds = standing()
+    lanes = lanes_of(model, worlds, models=[model] * WIDTH)
+    model.opt.integrator = kt.Integrator.RK4
+    lanes.set_model(2, model)
+    lanes.step(3)
+    kt.step(model, worlds[2], 3)
+    np.testing.assert_allclose(lanes.qpos[:, 2], worlds[2].qpos, atol=1e-9)
+    model.qpos0[:] = 9.0  # not that of the world, which took the numbers as they were
+    lanes.reset(2)
+    assert not (lanes.qpos[:, 2] == 9.0).any()
+
+
+def test_bad_arguments_are_named():
+    model, worlds = standing(2)
+    lanes, shared = LaneData(model, 2, own=True), LaneData(model, 2)
+    for wrong, error in ((-1, IndexError), (2, IndexError), (True, TypeError), ("x", TypeError), (0.5, TypeError)):
+        with pytest.raises(error, match="lane"):
+            lanes.set_model(wrong, model)
+        with pytest.raises(error, match="lane"):
+            lanes.reset(wrong)
+    with pytest.raises(TypeError, match="Model"):
+        lanes.set_model(0, worlds[0])
+    with pytest.raises(TypeError, match="own=True"):
+        shared.set_model(0, model)
+    with pytest.raises(ValueError, match="2 worlds need as many models, got 1"):
+        lanes_of(model, worlds, models=[model])
+    for wrong in (-1, True, 1.0, "2"):
+        with pytest.raises(ValueError, match="nstep"):
+            shared.step(wrong)
