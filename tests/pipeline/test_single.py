@@ -11,7 +11,10 @@ from kinetree.conformance.tolerances import EXCUSE, SINGLE
 from tests.pipeline.worlds import CORPUS, loaded, moving, stepped
 
 ROUNDING = 2.0**-23
+# Two capsules press each other with 2 kN along a line through the axes of light hinges: all that these feel of it is rounding.
+JAMMED = {"contacts": 10.0}
 LEFT = ("qacc", "qfrc_smooth")  # of what sleeps they are what the last pass left there
+SETTLED = 120  # steps, by which half of the models touch something
 RUNS = 4  # of which the spread of double precision is taken
 # Where prisms of a height field meet in one corner, or an edge of a mesh is parallel to a face, the number of contacts in one
 # place hangs on the last digit, and double precision agrees with itself only as long as positions are exact.
@@ -33,7 +36,7 @@ def bounds(model, after):
     def largest(*names):
         return max(np.abs(getattr(after, name)).max(initial=0.0) for name in names)
 
-    acceleration, step = SINGLE["qacc"] * largest("qacc"), model.opt.timestep
+    acceleration, step = JAMMED.get(model.title, 1.0) * SINGLE["qacc"] * largest("qacc"), model.opt.timestep
     velocity = SINGLE["qvel"] * largest("qvel") + step * acceleration
     return {
         "time": SINGLE["time"] * max(1.0, float(after.time)),
@@ -69,7 +72,7 @@ def agrees(model, data, got, wanted, seed, note):
 @pytest.mark.parametrize("name", [each for each in CORPUS if each not in TIES])
 def test_a_step_in_single_precision_is_that_in_double(name, width):
     model = loaded(name)
-    worlds = moving(model, max(width, 3))
+    worlds = moving(model, max(width, 3), settle=SETTLED)
     for first in range(0, len(worlds), width):
         some = worlds[first : first + width]
         lanes = lanes_of(model, some, "float32")
@@ -81,14 +84,15 @@ def test_a_step_in_single_precision_is_that_in_double(name, width):
 
 
 def test_many_of_the_worlds_are_in_contact():
-    touching = [name for name in CORPUS if any(int(data.ncon) for data in moving(loaded(name), 1))]
-    assert len(touching) > 50
+    worlds = [moving(loaded(name), 1, settle=SETTLED)[0] for name in CORPUS]
+    touching, held = [int(data.ncon) > 0 for data in worlds], [int(data.nefc) > 0 for data in worlds]
+    assert sum(touching) > 50 and sum(held) > 70, (sum(touching), sum(held))
 
 
 @pytest.mark.parametrize("name", TIES)
 def test_ties_give_numbers_all_the_same(name):
     model = loaded(name)
-    for data in moving(model, 3):
+    for data in moving(model, 3, settle=SETTLED):
         lanes = lanes_of(model, [data], "float32")
         lanes.run(kt.pipeline.forward)
         after = stepped(model, data)

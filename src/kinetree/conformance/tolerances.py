@@ -102,7 +102,7 @@ LANES_SOLVED = 1e-6
 """The same behind a solve with M or with constraints: on lanes rows of other worlds stand between, and another number of
 iterations may be made before the solver is content."""
 
-SINGLE = {"time": 1e-6, "qpos": 1e-6, "qvel": 1e-5, "act": 1e-5, "qfrc_smooth": 1e-4, "qacc": 3e-2}
+SINGLE = {"time": 1e-6, "qpos": 1e-6, "qvel": 1e-5, "act": 1e-5, "qfrc_smooth": 1e-4, "qacc": 2e-2}
 """A whole step in single precision against double, in contact, relative to the largest number: rounding of 1e-7, times what
 cancels in bias forces, and for accelerations times the condition of M and of the rows."""
 
