@@ -189,7 +189,7 @@ def test_steps_are_all_made_whatever_a_handler_does_with_the_data(how):
 
     def handler(number, frame):
         kt.forward(model, data)
-        if how == "step":
+        if how == "step" and sum(more) < 1000:  # on a busy machine there are more alarms than it is made ready for
             kt.step(model, data, 2)
             more.append(2)
         else:
