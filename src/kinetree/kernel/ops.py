@@ -148,6 +148,11 @@ def needs(condition):
     return bool(condition) if isinstance(condition, BOOLEANS) else True
 
 
+def where_needed(condition, a, b):
+    """`where`, for a step that `needs` lets run: for a symbol a."""
+    return (a if condition else b) if isinstance(condition, BOOLEANS) else a
+
+
 def happens(condition):
     """Whether a condition that only bad input or rounding fulfils holds in any world; for a symbol no: it has neither."""
     return bool(condition) if isinstance(condition, BOOLEANS) else False

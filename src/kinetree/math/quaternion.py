@@ -1,7 +1,7 @@
 """Unit quaternions (w, x, y, z) as tuples of scalars. MuJoCo's mju_mulQuat, mju_quat2Mat, mju_normalize4, ..."""
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, cos, happens, needs, not_, sin, sqrt, where
+from ..kernel.ops import absolute, cos, happens, needs, not_, sin, sqrt, where, where_needed
 from .constants import MIN_VALUE
 
 
@@ -45,9 +45,9 @@ def squared_length4(q):
 
 @kernel
 def to_length_one(q, square):
-    """The unit quaternion along q, whose squared length is given; no rotation where it has none."""
+    """The unit quaternion along q, whose squared length is given; no rotation where it has none, and q where that is one."""
     tiny = square < MIN_VALUE * MIN_VALUE
-    s = 1.0 / sqrt(where(tiny, 1.0, square))
+    s = where_needed(is_off(square), 1.0 / sqrt(where(tiny, 1.0, square)), 1.0)
     s = where(tiny, 0.0, s)
     return where(tiny, 1.0, q[0] * s), q[1] * s, q[2] * s, q[3] * s
 

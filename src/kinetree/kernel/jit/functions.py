@@ -70,6 +70,7 @@ def _of_precision(double, single):
 RULES[ops.eps], RULES[ops.huge] = _of_precision(2.0**-52, 2.0**-23), _of_precision(1e150, 1e18)
 
 
+@rule(ops.where_needed)
 @rule(ops.where)
 def _where(translator, condition, a, b):
     """The arms meet in one type; of two numbers a mask chooses only integers, as they tell not what a lane is."""
