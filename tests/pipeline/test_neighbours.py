@@ -15,6 +15,7 @@ from kinetree.batch.lanes import lanes_of
 from tests.pipeline.worlds import CORPUS, loaded, moving
 
 WIDTH = 8
+COMPARED = "qpos qvel act qacc xpos xquat cvel qfrc_passive qfrc_actuator sensordata".split()
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -36,7 +37,7 @@ def test_a_world_does_not_see_its_neighbours(name):
         for lanes in (alone, among):
             lanes.run(kt.pipeline.forward)
             lanes.run(kt.pipeline.integrate)
-    for field in ("qpos", "qvel", "act", "qacc", "xpos", "xquat", "cvel", "qfrc_passive", "qfrc_actuator", "sensordata"):
+    for field in COMPARED:
         got, wanted = among.arrays[field][..., 0], alone.arrays[field][..., 3]
         same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
         if not same.all():
