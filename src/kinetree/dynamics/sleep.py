@@ -12,7 +12,7 @@ from ..initial import FULLY_AWAKE
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, any_, copy_sign, minimum, not_, where
 from ..needs import SLEEPS
-from ..types import JointType, SleepPolicy, SleepState, WarningType
+from ..types import JointType, SleepPolicy, SleepState
 from .sleep_state import (
     BODIES,
     BODIES_END,
@@ -26,9 +26,9 @@ from .sleep_state import (
     SITES_END,
     actuator_state,
 )
+from .warning import KINDS_OF_WARNING
 
 READY = -1
-KINDS_OF_WARNING = len(WarningType)
 
 
 @kernel
