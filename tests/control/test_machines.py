@@ -61,8 +61,8 @@ def lane_arrays(problems: list[Problem], solver: str, limit: float | None, dtype
 
 @pytest.mark.parametrize("limit", [None, 4.0], ids=["free", "limited"])
 @pytest.mark.parametrize("solver, dtype, width", [
-    ("maba", "float64", 8), ("sparse", "float64", 8), ("dense", "float64", 8), ("maba", "float32", 16), ("sparse", "float32", 16),
-    ("dense", "float32", 16), ("maba", "float32", 1),
+    ("maba", "float64", 8), ("sparse", "float64", 8), ("dense", "float64", 8), ("maba", "float32", 16),
+    ("sparse", "float32", 16), ("dense", "float32", 16), ("maba", "float32", 1),
     pytest.param("maba", "float64", 1, marks=pytest.mark.soak),
 ])  # fmt: skip
 @pytest.mark.parametrize("source", SOURCES)

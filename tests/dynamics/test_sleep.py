@@ -97,10 +97,15 @@ def test_what_comes_to_rest_falls_asleep_and_wakes_when_hit(integrator):
         assert seen[-1] == (0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("options, sleeps", [
-    ({"integrator": Integrator.RK4}, True), ({"disableflags": DisableBit.ISLAND}, False),
-    ({"disableflags": DisableBit.ISLAND | DisableBit.CONSTRAINT, "gravity": (0, 0, 0)}, True),
-], ids=["RK4", "no islands", "no islands and no constraints"])
+@pytest.mark.parametrize(
+    "options, sleeps",
+    [
+        ({"integrator": Integrator.RK4}, True),
+        ({"disableflags": DisableBit.ISLAND}, False),
+        ({"disableflags": DisableBit.ISLAND | DisableBit.CONSTRAINT, "gravity": (0, 0, 0)}, True),
+    ],
+    ids=["RK4", "no islands", "no islands and no constraints"],
+)
 def test_what_the_guide_says_of_other_options(options, sleeps):
     """With RK4 trees fall asleep too; with islands disabled as long as there is no constraint."""
     seen = follow(pair_of(RESTING, **options), 120)

@@ -119,8 +119,8 @@ STABLE_PD = 1e-10
 """Three solvers of one system, and MuJoCo's matrices in a fourth: gains make it better conditioned than M alone."""
 
 STABLE_PD_SINGLE = 2e-4
-"""Torques and accelerations of stable PD in single precision against double, relative to the largest: 3e-5 is the worst of 16 random
-worlds of a tree with balls, at torque limits, by Cholesky."""
+"""Torques and accelerations of stable PD in single precision against double, relative to the largest: 3e-5 is the worst of 16
+random worlds of a tree with balls, at torque limits, by Cholesky."""
 
 SYMBOLS = 1e-12
 """The same kernels traced with symbols: terms are summed in another order, and products of unit quaternions are not made units
