@@ -1,12 +1,14 @@
 """Is a step slower than in another version of kinetree? Both run side by side, each in a process of its own, in turns.
 
-    python benchmarks/two_versions.py OTHER_CHECKOUT [--quick]
+    python benchmarks/two_versions.py OTHER_CHECKOUT [--quick] [MODEL ...]
 
-Every corpus model in motion; each process times the same steps, and a ratio is the median of the ratios within each round.
+Every corpus model, or those named, in motion; each process times the same steps, and a ratio is the median of the ratios
+within each round.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -70,11 +72,18 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     from tests.corpora import entries
 
-    quick = "--quick" in sys.argv
-    old, new = Version(Path(sys.argv[1]).resolve()), Version(ROOT)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other", type=Path, help="a checkout of the other version")
+    parser.add_argument("--quick", action="store_true", help="few rounds, and every tenth model unless some are named")
+    parser.add_argument("names", nargs="*", help="models of the corpus; all by default")
+    options = parser.parse_args()
+    known = [entry.name for entry in entries()]
+    if unknown := set(options.names) - set(known):
+        parser.error(f"no model of the corpus is called {', '.join(sorted(unknown))}")
+    old, new = Version(options.other.resolve()), Version(ROOT)
     ratios = {}
-    for entry in entries()[:: 10 if quick else 1]:
-        ratios[entry.name] = compare(old, new, entry.name, 5 if quick else ROUNDS)
+    for name in options.names or known[:: 10 if options.quick else 1]:
+        ratios[name] = compare(old, new, name, 5 if options.quick else ROUNDS)
     for name in sorted(ratios, key=ratios.__getitem__):
         print(f"{ratios[name]:.3f}  {name}")
     mean = math.exp(statistics.mean(math.log(ratio) for ratio in ratios.values()))

@@ -56,9 +56,13 @@ def test_targets(common, value, relation, limit, met):
     assert common.Target("t", value, relation, limit).met is met
 
 
-@pytest.mark.parametrize("name", [
+BENCHMARKS = (
     "entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "convex", "symbolic",
-])  # fmt: skip
+    "memory",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
 def test_benchmark_runs_and_writes_its_results(name, tmp_path):
     command = [sys.executable, str(FOLDER / "run.py"), "--quick", "--out", str(tmp_path / "results"), name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -76,3 +80,23 @@ def test_an_unknown_benchmark_is_refused(tmp_path):
         [sys.executable, str(FOLDER / "run.py"), "speed"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and "no benchmark is called speed" in done.stderr
+
+
+def test_all_benchmarks_are_tested():
+    """`make bench` runs every file of the folder that is not told to be another thing."""
+    spec = importlib.util.spec_from_file_location("benchmark_run", FOLDER / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert sorted(BENCHMARKS) == module.BENCHMARKS
+
+
+def test_two_versions_are_compared():
+    """A checkout with itself: the figure is not tested, but that there is one for each model that is named."""
+    name = "kinetree/models/double_pendulum.xml"
+    command = [sys.executable, str(FOLDER / "two_versions.py"), str(FOLDER.parent), "--quick", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    ratio, told = done.stdout.splitlines()[0].split()
+    assert float(ratio) > 0.0 and told == name and "geometric mean of 1 models" in done.stdout
+    refused = subprocess.run([*command, "nothing.xml"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "no model of the corpus is called nothing.xml" in refused.stderr

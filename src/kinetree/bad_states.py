@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .dynamics.actuation import MAX_VALUE
-from .dynamics.sleep import KINDS_OF_WARNING, update_sleep
+from .dynamics.sleep import update_sleep
 from .dynamics.sleep_state import DOFS, DOFS_END
-from .dynamics.warning import warn
+from .dynamics.warning import KINDS_OF_WARNING, warn
 from .kernel import kernel
 from .kernel.ops import absolute, happens, not_, where
 from .types import DisableBit, EnableBit, WarningType

@@ -28,8 +28,6 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("step_acc", "nv", REAL, "mixed", "integrators: acceleration over the step", "integrator"),
     Work("step_act_dot", "na", REAL, "mixed", "integrators: activation rate over the step", "integrator"),
     Work("tree_label", "ntree", INT, "1", "sleep: lowest tree that rows of this world join with it", "sleep", each=True),
-    Work("tree_next", "ntree", INT, "1", "sleep: next tree of those, in a circle", "sleep", each=True),
-    Work("tree_ready", "ntree", FLAG, "1", "sleep: whether all of those are ready", "sleep", each=True),
     Work("warning_seen", "7 2", INT, "1", "sleep: warning_number and warning_lastinfo before its pass", "sleep", each=True),
     Work("fell", "", FLAG, "1", "sleep: whether a tree fell asleep in this step", "sleep", each=True),
     Work("act_seen", "na", REAL, "mixed", "sleep: act before the step", "sleep"),

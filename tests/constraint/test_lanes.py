@@ -54,6 +54,19 @@ def test_equalities_on_lanes(seed):
     equal_worlds([in_state(EQUALITIES, seed + k) for k in range(8)])
 
 
+def every_third_off(k):
+    """In each world others."""
+
+    def change(mj, theirs):
+        theirs.eq_active[:] = (np.arange(mj.neq) + k) % 3 != 0
+
+    return change
+
+
+def test_equalities_that_are_off_in_some_worlds():
+    assert equal_worlds([in_state(EQUALITIES, k, change=every_third_off(k)) for k in range(8)]) > 0
+
+
 def test_limits_on_lanes():
     assert equal_worlds([in_state(LIMITS, k, change=beyond_limits) for k in range(8)]) > 0
 

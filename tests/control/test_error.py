@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.states import random_quaternion
+from kinetree.control.arrays import Arrays, entry
+from kinetree.control.forward import evaluate
+from kinetree.control.solvers import SOLVERS
 from tests.control.reference import controller, position_error, problem
 from tests.trees import random_tree
 
 BALL = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="ball" type="ball"/>
   <inertial pos="0 0 0" mass="1" diaginertia=".1 .2 .15"/></body></worldbody></mujoco>"""
+AXES = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 2, 3], [-1, 2, 3], [0, -1, 1], [-1e-16, 1, 0]]
 FREE = BALL.replace('type="ball"', 'type="free"')
 
 
@@ -78,7 +83,7 @@ def test_the_shortest_way_round():
         np.testing.assert_allclose(error_of(BALL, [1, 0, 0, 0], about([0, 1, 0], angle)), wanted, atol=1e-14)
 
 
-@pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 2, 3], [-1, 2, 3], [0, -1, 1], [-1e-16, 1, 0]])
+@pytest.mark.parametrize("axis", AXES)
 def test_half_a_turn_goes_one_way_whatever_the_signs(axis):
     """Both ways round are as short; rounding and the signs of quaternions must not decide."""
     rng, found = np.random.default_rng(2), []
@@ -90,6 +95,24 @@ def test_half_a_turn_goes_one_way_whatever_the_signs(axis):
         found.append(error_of(BALL, start, kt.integrate_pos(kt.load(BALL), start, -np.pi * unit, 1.0)))
     np.testing.assert_allclose(found, np.tile(found[0], (len(found), 1)), atol=1e-12)
     np.testing.assert_allclose(np.abs(found[0]), np.pi * np.abs(unit), atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_half_a_turn_goes_one_way_in_single_precision(axis):
+    """Where the quaternions are rounded to seven digits."""
+    model, rng, unit = kt.load(BALL), np.random.default_rng(3), np.array(axis) / np.linalg.norm(axis)
+    worlds, arrays = [kt.Data(model) for _ in range(16)], Arrays(model, width=16, dtype="float32")
+    for name, value in {"kp": 1.0, "torque_range": np.inf, "h": 0.01, "solver": SOLVERS.index("maba")}.items():
+        arrays[name] = value
+    for lane, data in enumerate(worlds):
+        start = random_quaternion(rng)
+        turn = np.pi * unit if lane % 5 else -np.pi * unit
+        data.qpos = start if lane % 2 else -start
+        arrays["target"][..., lane] = kt.integrate_pos(model, start, turn, 1.0) * (1 if lane % 3 else -1)
+    lanes = lanes_of(model, worlds, "float32")
+    entry(evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address)
+    wanted = error_of(BALL, [1, 0, 0, 0], about(unit, np.pi))
+    np.testing.assert_allclose(arrays["error"], np.tile(wanted[:, None], 16), atol=1e-5)
 
 
 def test_exactly_half_a_turn():

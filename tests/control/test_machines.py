@@ -13,6 +13,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
+from kinetree.conformance.tolerances import STABLE_PD_SINGLE
 from kinetree.control.arrays import FIELDS, Arrays, entry, run
 from kinetree.control.forward import evaluate, run_evaluate, step_once
 from kinetree.control.solvers import SOLVERS
@@ -61,12 +62,13 @@ def lane_arrays(problems: list[Problem], solver: str, limit: float | None, dtype
 @pytest.mark.parametrize("limit", [None, 4.0], ids=["free", "limited"])
 @pytest.mark.parametrize("solver, dtype, width", [
     ("maba", "float64", 8), ("sparse", "float64", 8), ("dense", "float64", 8), ("maba", "float32", 16),
+    ("sparse", "float32", 16), ("dense", "float32", 16), ("maba", "float32", 1),
     pytest.param("maba", "float64", 1, marks=pytest.mark.soak),
 ])  # fmt: skip
 @pytest.mark.parametrize("source", SOURCES)
 def test_lanes_equal_floats(source, solver, dtype, width, limit):
     problems = worlds(source, width)
-    model, tolerance = problems[0].model, {"float64": 1e-9, "float32": 3e-2}[dtype]
+    model, tolerance = problems[0].model, {"float64": 1e-9, "float32": STABLE_PD_SINGLE}[dtype]
     arrays, lanes = lane_arrays(problems, solver, limit, dtype), lanes_of(model, [p.data for p in problems], dtype)
     entry(evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address)
     assert arrays["unsettled"] == 0

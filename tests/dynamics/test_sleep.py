@@ -36,6 +36,7 @@ STACKS = f"""{HEAD}
   <equality><weld name="bond" body1="c" body2="d" active="false" relpose="0 1 0 1 0 0 0"/></equality>
   <sensor><velocimeter site="c"/><accelerometer site="c"/><framepos objtype="site" objname="c"/><jointvel joint="rod"/>
     <clock/></sensor></mujoco>"""
+RESTING = STACKS.replace('damping="1" frictionloss=".1"', 'damping="5"').replace('pos="0 0 .12"', 'pos="0 0 .1"')
 FALLING = STACKS.replace('<body name="d" pos="0 2 .1">', '<body name="d" pos="0 0 3">')
 ROPES = f"""{HEAD}
   <body name="a" pos="0 0 .1"><freejoint/>{BOX}<site name="a"/></body>
@@ -94,6 +95,21 @@ def test_what_comes_to_rest_falls_asleep_and_wakes_when_hit(integrator):
             "a stack slept while a box fell, and woke as it was hit"
         )
         assert seen[-1] == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "options, sleeps",
+    [
+        ({"integrator": Integrator.RK4}, True),
+        ({"disableflags": DisableBit.ISLAND}, False),
+        ({"disableflags": DisableBit.ISLAND | DisableBit.CONSTRAINT, "gravity": (0, 0, 0)}, True),
+    ],
+    ids=["RK4", "no islands", "no islands and no constraints"],
+)
+def test_what_the_guide_says_of_other_options(options, sleeps):
+    """With RK4 trees fall asleep too; with islands disabled as long as there is no constraint."""
+    seen = follow(pair_of(RESTING, **options), 120)
+    assert any(0 in awake for awake in seen) == sleeps
 
 
 def push(name: str, index: Any, value: Any) -> Event:

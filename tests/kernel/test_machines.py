@@ -22,9 +22,13 @@ from kinetree.types import SensorType, WrapType
 from tests.corpora import own_models
 from tests.trees import random_tree
 
-LANES = {"8 x float64": ("float64", 8), "4 x float64": ("float64", 4), "1 x float64": ("float64", 1),
-         "16 x float32": ("float32", 16), "1 x float32": ("float32", 1)}  # fmt: skip
-# Stages that between them run all others. Single precision stops before the solve with M, whose condition it cannot bear.
+# Precision, worlds, and whether each has parameters of its own.
+LANES = {
+    "8 x float64": ("float64", 8, False), "4 x float64": ("float64", 4, False), "1 x float64": ("float64", 1, False),
+    "16 x float32": ("float32", 16, False), "1 x float32": ("float32", 1, False),
+    "8 x float64 own": ("float64", 8, True), "16 x float32 own": ("float32", 16, True),
+}  # fmt: skip
+# Stages that between them run all others.
 WHOLE = (
     kt.fwd_position,
     pipeline.forward,
@@ -37,7 +41,8 @@ WHOLE = (
     kt.compare_fwd_inv,
 )
 RUNS = [(stage, "8 x float64") for stage in WHOLE]
-RUNS += [(stage, "16 x float32") for stage in (kt.fwd_position, kt.fwd_velocity)]
+RUNS += [(stage, machine) for stage in (pipeline.forward, pipeline.integrate)
+         for machine in ("16 x float32", "1 x float32", "8 x float64 own", "16 x float32 own")]  # fmt: skip
 RUNS += [(kt.kinematics, machine) for machine in LANES]
 NAMES = ("joints", "cameras", "mocap", "massless", "frames", "humanoid", "tendons", "actuators", "passive", "sensors")
 SOURCES = {path.stem: path for _, path in own_models() if path.stem in NAMES}
@@ -106,9 +111,9 @@ def test_the_runs_reach_every_stage():
 @pytest.mark.parametrize("stage, machine", RUNS, ids=lambda x: getattr(x, "__name__", x))
 def test_lanes_equal_floats(stage, machine, model_name):
     model = load(model_name)
-    dtype, width = LANES[machine]
+    dtype, width, own = LANES[machine]
     worlds = [world(model, seed) for seed in range(width)]
-    lanes = lanes_of(model, worlds, dtype)
+    lanes = lanes_of(model, worlds, dtype, [model] * width if own else None)
     lanes.run(stage)
     out = kt.Data(model)
     for lane, data in enumerate(worlds):

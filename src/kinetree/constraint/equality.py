@@ -13,7 +13,17 @@ from ..math.spatial import get6, scale6
 from ..math.vec3 import add, add9, cross, cross_matrix, dot, get3, get9, mul_mat_vec, outer, scale9, sub
 from ..needs import some
 from ..types import Constraint, EqType, ObjType
-from .rows import body_weight, chain_union, count, count_unless_empty, describe, has_room, put_entry, take_out_trees
+from .rows import (
+    body_weight,
+    chain_union,
+    count,
+    count_unless_empty,
+    describe,
+    has_room,
+    put_entry,
+    silence,
+    take_out_trees,
+)
 
 
 @kernel
@@ -141,6 +151,7 @@ def spatial_equality(m, d, e):
             for k in range(3):
                 d.efc_pos[row + 3 + k] = twist[k] * m.eq_data[e, 10]
                 d.efc_diagA[row + 3 + k] = body_weight(m, body0, body1, 1)
+        silence(d, rows, n, d.eq_active[e])
         count_unless_empty(m, d, rows, n)
     else:
         count(d, rows, n)
@@ -236,6 +247,7 @@ def scalar_equality(m, d, e):
         n = take_out_trees(m, d, n)
         describe(d, Constraint.EQUALITY, e, 1, n, d.eq_active[e], scalar_length(m, d, e, a) - wanted, 0.0, 0.0)
         d.efc_diagA[d.nefc[0]] = weight
+        silence(d, 1, n, d.eq_active[e])
         count_unless_empty(m, d, 1, n)
     else:
         count(d, 1, n)

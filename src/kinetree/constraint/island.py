@@ -7,49 +7,13 @@ Rows are the same in every world, and so are islands. Reads: the rows. Writes: n
 efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 """
 
+from ..dynamics.joined import NONE, unite_trees
 from ..kernel import kernel
 from ..types import DisableBit
 
 DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END = 0, 1, 2, 3, 4, 5  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
-NONE = -1
 IN_ORDER = 2  # tree_order: with the island that all trees are in added, 0 if they are sorted
-
-
-@kernel
-def root_of(d, tree):
-    """The lowest tree that a tree is united with; until islands are named, tree_island leads there."""
-    while d.tree_island[tree] != tree:
-        tree = d.tree_island[tree]
-    return tree
-
-
-@kernel
-def unite(d, a, b):
-    """Put two trees, or one with itself, into one island."""
-    if d.tree_island[a] == NONE:
-        d.tree_island[a] = a
-    if d.tree_island[b] == NONE:
-        d.tree_island[b] = b
-    a, b = root_of(d, a), root_of(d, b)
-    if a < b:
-        d.tree_island[b] = a
-    elif b < a:
-        d.tree_island[a] = b
-
-
-@kernel
-def unite_trees(m, d, r):
-    """Unite the trees that a row has columns in; the lowest of them."""
-    first, end = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]
-    lowest, highest = m.dof_treeid[d.efc_J_colind[first]], m.dof_treeid[d.efc_J_colind[end - 1]]
-    unite(d, lowest, lowest)
-    if lowest != highest:  # columns ascend, and so do their trees
-        for at in range(first + 1, end):
-            tree = m.dof_treeid[d.efc_J_colind[at]]
-            if tree != m.dof_treeid[d.efc_J_colind[at - 1]]:
-                unite(d, lowest, tree)
-    return lowest
 
 
 @kernel
@@ -209,7 +173,7 @@ def search(m, d):
         d.tree_island[t] = NONE
     r = 0
     while r < d.nefc[0]:
-        tree, end = unite_trees(m, d, r), r + d.efc_J_rowsuper[r] + 1
+        tree, end = unite_trees(m, d, d.tree_island, r), r + d.efc_J_rowsuper[r] + 1
         while r < end:
             d.efc_island[r] = tree
             r += 1

@@ -7,7 +7,7 @@ Reads: qvel, cvel, cdof, cdof_dot, efc_J, efc_KBIP, efc_R, efc_pos, efc_margin, 
 
 from ..dynamics.jacobian import point_bias
 from ..kernel import kernel, stage
-from ..kernel.ops import where, zero
+from ..kernel.ops import any_, not_, where, zero
 from ..math.quaternion import mul_quat
 from ..math.spatial import get6
 from ..math.vec3 import scale, sub
@@ -82,6 +82,9 @@ def subtract_bias(m, d, row):
             turn = weld_bias(m, d, e, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
             for k in range(3):
                 d.efc_aref[row + 3 + k] -= turn[k]
+        if any_(not_(d.eq_active[e])):  # on lanes: there the row is neutral
+            for k in range(rows):
+                d.efc_aref[row + k] = where(d.eq_active[e], d.efc_aref[row + k], 0.0)
     return row + rows
 
 

@@ -14,7 +14,7 @@ from ..capacity import MAXEFC, MAXJ, fits
 from ..dynamics.jacobian import last_dof, last_of_chains
 from ..efc import SPARSE_FROM
 from ..kernel import kernel
-from ..kernel.ops import any_, where, zero
+from ..kernel.ops import any_, not_, where, zero
 from ..types import Jacobian
 
 
@@ -63,6 +63,16 @@ def describe(d, kind, what, rows, nnz, holds, pos, margin, loss):
         d.efc_D[r] = weight
         at += nnz
     d.efc_J_rowsuper[row + rows - 1] = 0
+
+
+@kernel
+def silence(d, rows, nnz, holds):
+    """Make the next rows, which are written and described, neutral where they do not hold: on lanes alone."""
+    if any_(not_(holds)):
+        for at in range(d.nJ[0], d.nJ[0] + rows * nnz):
+            d.efc_J[at] = where(holds, d.efc_J[at], 0.0)
+        for row in range(d.nefc[0], d.nefc[0] + rows):
+            d.efc_pos[row] = where(holds, d.efc_pos[row], 0.0)
 
 
 @kernel

@@ -17,7 +17,6 @@ from ..kernel.stage import plain
 from ..layout import Layout
 from ..memory import Memory
 from ..model import Model
-from ..occupancy import ERROR
 
 FIELDS = {
     name: Field(name, dims, REAL, unit, meaning)
@@ -112,10 +111,7 @@ def run(kernel: Any, model: Model, data: Data, arrays: Arrays, *numbers: int) ->
     data._adopt(model)
     if JIT:
         code = entry(kernel, float_machine(), model)
-        status = let_in(data, code, model.address, data.address, arrays.address, *numbers)
-        if data._guard[ERROR]:
-            data._grow()  # which raises what went wrong in a stage that was called
-        return status
+        return let_in(data, code, model.address, data.address, arrays.address, *numbers)
     record = arrays.record()
     status = plain(kernel)(model.record(), data.record(), record, *numbers)
     arrays["unsettled"] = record.unsettled

@@ -10,31 +10,40 @@ Reference: Tan, Liu, Turk 2011. Reads: qpos, qvel; kp, kd, target, h. Writes: er
 
 from ..dynamics.configuration import PI, move_position, position_difference
 from ..kernel import kernel
-from ..kernel.ops import absolute, not_, where
+from ..kernel.ops import absolute, maximum, not_, where
+from ..math.constants import coarse
 from ..math.quaternion import normalize4
 from ..math.vec3 import dot
 from ..types import JointType
 
-HALF_TURN = (
-    PI * PI * (1.0 - 1e-14)
-)  # squared angle [rad^2] from which on a turn counts as half a turn: that is rounding
-ROUNDING = 1e-12
-LARGEST = 1.7976931348623157e308
+HALF_TURN = PI * PI  # squared angle [rad^2]
+SHORT = 1e-14  # share of it by which a turn that counts as half a turn may fall short: that is rounding
+ROUNDING = 1e-12  # component of a rotation vector [rad] that counts as zero
+ROUNDINGS = 64.0  # of single precision, in either
+INFINITE = float("inf")
 HUGE = 1e20
+
+
+@kernel
+def rounding(double, x):
+    """What counts as rounding where a rotation vector was made of products of quaternions, in the precision of x."""
+    return maximum(double, ROUNDINGS * coarse(x))
 
 
 @kernel
 def points_down(r):
     """Whether the first component of a vector that is not zero is negative."""
     x, y, z = r
-    return (x < -ROUNDING) | ((absolute(x) <= ROUNDING) & ((y < -ROUNDING) | ((absolute(y) <= ROUNDING) & (z < 0.0))))
+    tiny = rounding(ROUNDING, x)
+    return (x < -tiny) | ((absolute(x) <= tiny) & ((y < -tiny) | ((absolute(y) <= tiny) & (z < 0.0))))
 
 
 @kernel
 def settle_half_turn(error, v):
     """Half a turn goes either way round: always the same one, whatever the signs of the quaternions were."""
     r = error[v], error[v + 1], error[v + 2]
-    other = (dot(r, r) >= HALF_TURN) & points_down(r)
+    square = dot(r, r)
+    other = (square >= HALF_TURN * (1.0 - rounding(SHORT, square))) & points_down(r)
     for k in range(3):
         error[v + k] = where(other, -r[k], r[k])
 
@@ -51,7 +60,7 @@ def normalize_quat(qpos, k):
 def is_doubtful(m, a):
     """Whether the target has entries that are not finite, or quaternions that are zero or cannot be squared."""
     for k in range(m.nq):
-        if not_(absolute(a.target[k]) <= LARGEST):
+        if not_(absolute(a.target[k]) < INFINITE):
             return True
     for j in range(m.njnt):
         if m.jnt_type[j] == JointType.FREE or m.jnt_type[j] == JointType.BALL:

@@ -12,7 +12,8 @@ from ..initial import FULLY_AWAKE
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, any_, copy_sign, minimum, not_, where
 from ..needs import SLEEPS
-from ..types import JointType, SleepPolicy, SleepState, WarningType
+from ..types import JointType, SleepPolicy, SleepState
+from .joined import root_of, unite_trees
 from .sleep_state import (
     BODIES,
     BODIES_END,
@@ -26,9 +27,9 @@ from .sleep_state import (
     SITES_END,
     actuator_state,
 )
+from .warning import KINDS_OF_WARNING
 
 READY = -1
-KINDS_OF_WARNING = len(WarningType)
 
 
 @kernel
@@ -210,56 +211,45 @@ def rows_differ(d):
     return False
 
 
-@kernel
-def label_trees(m, d):
-    """Give trees that rows of their own world join the number of the lowest of them."""
+@kernel(scalar=True)
+def set_is_ready(m, d, first):
+    """Whether all trees of a set, by its lowest, are ready to sleep."""
+    for t in range(first, m.ntree):
+        if d.tree_label[t] == first and d.tree_asleep[t] != READY:
+            return False
+    return True
+
+
+@kernel(scalar=True)
+def lay_set_down(m, d, first):
+    """Put the trees of a set to sleep, in a circle."""
+    following = first
+    for t in range(m.ntree - 1, first - 1, -1):
+        if d.tree_label[t] == first:
+            stop(m, d, t, following, True)
+            following = t
+
+
+@stage(when=SLEEPS, scalar=True, part_of="settle")
+def fall_asleep_apart(m, d):
+    """Put trees to sleep that are ready, in a world that does not have all rows, and so other islands than those found."""
     for t in range(m.ntree):
         d.tree_label[t] = t
-    some = True
-    while some:
-        some = False
-        for r in range(d.nefc[0]):
-            first, end = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]
-            lowest = m.dof_treeid[d.efc_J_colind[first]]
-            for at in range(first + 1, end):
-                t = m.dof_treeid[d.efc_J_colind[at]]
-                a, b = d.tree_label[lowest], d.tree_label[t]
-                joins = (d.efc_D[r] != 0.0) & (a != b)
-                if any_(joins):
-                    d.tree_label[lowest] = where(joins, minimum(a, b), a)
-                    d.tree_label[t] = where(joins, minimum(a, b), b)
-                    some = True
-
-
-@kernel
-def circle(m, d, t):
-    """The next tree after t of those with its label, in a circle, and where all of them are ready to sleep."""
-    label, following, ready = d.tree_label[t], d.tree_label[t], d.time[0] == d.time[0]
-    for other in range(m.ntree - 1, -1, -1):
-        alike = d.tree_label[other] == label
-        ready = ready & (not_(alike) | (d.tree_asleep[other] == READY))
-        if other > t:
-            following = where(alike, other, following)
-    return following, ready
-
-
-@kernel
-def fall_asleep_apart(m, d):
-    """Put trees to sleep that are ready, where worlds have rows of their own; in which worlds there were any."""
-    label_trees(m, d)
-    fell = d.time[0] != d.time[0]
+    for r in range(d.nefc[0]):
+        if d.efc_D[r] != 0.0:
+            unite_trees(m, d, d.tree_label, r)
+    d.fell[0] = False
     for t in range(m.ntree):
-        d.tree_next[t], d.tree_ready[t] = circle(m, d, t)
+        d.tree_label[t] = root_of(d.tree_label, t)
     for t in range(m.ntree):
-        if any_(d.tree_ready[t]):
-            stop(m, d, t, d.tree_next[t], d.tree_ready[t])
-            fell = fell | d.tree_ready[t]
-    return fell
+        if d.tree_label[t] == t and set_is_ready(m, d, t):
+            lay_set_down(m, d, t)
+            d.fell[0] = True
 
 
 @kernel
 def fall_asleep_together(m, d):
-    """Put islands and lone trees to sleep that are ready; in which worlds there were any."""
+    """Put islands and lone trees to sleep that are ready; d.fell: in which worlds there were any."""
     fell, lone = d.time[0] != d.time[0], 0
     for k in range(d.nisland[0]):
         first = d.island_itreeadr[k]
@@ -273,21 +263,32 @@ def fall_asleep_together(m, d):
         if any_(ready):
             lay_down(m, d, place, place + 1, ready)
             fell = fell | ready
-    return fell
+    d.fell[0] = fell
 
 
 @kernel
-def fall_asleep(m, d):
-    """Count quiet steps, and put islands and lone trees to sleep that are ready; whether there were any. MuJoCo's mj_sleep."""
-    if d.nefc[0] > 0 and d.nisland[0] == 0:
-        return False
+def count_quiet(m, d):
+    """Count the quiet steps of each tree that is awake; whether any is ready to sleep in some world."""
+    ready = d.time[0] != d.time[0]
     for t in range(m.ntree):
         awake = d.tree_asleep[t] < 0
         if any_(awake):
             quiet = is_quiet(m, d, t) & is_slow(m, d, t)
             counted = where(quiet, minimum(d.tree_asleep[t] + 1, READY), FULLY_AWAKE)
             d.tree_asleep[t] = where(awake, counted, d.tree_asleep[t])
-    d.fell[0] = fall_asleep_apart(m, d) if rows_differ(d) else fall_asleep_together(m, d)
+            ready = ready | (d.tree_asleep[t] == READY)
+    return any_(ready)
+
+
+@kernel
+def fall_asleep(m, d):
+    """Count quiet steps, and put islands and lone trees to sleep that are ready; whether there were any. MuJoCo's mj_sleep."""
+    if (d.nefc[0] > 0 and d.nisland[0] == 0) or not count_quiet(m, d):
+        return False
+    if rows_differ(d):
+        fall_asleep_apart(m, d)
+    else:
+        fall_asleep_together(m, d)
     return any_(d.fell[0])
 
 

@@ -2,6 +2,9 @@
 
 from ..kernel import kernel
 from ..kernel.ops import where
+from ..types import WarningType
+
+KINDS_OF_WARNING = len(WarningType)
 
 
 @kernel

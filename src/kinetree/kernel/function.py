@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..data import let_in
+from ..data import let_in, until_it_fits
 from ..fields import REAL, Field
 from ..layout import Layout, checked
 from .decorator import JIT, kernel
@@ -53,11 +53,14 @@ class Function:
         if not self.reads_data:
             self._run(model.address, 0, words.ctypes.data)
             return SimpleNamespace(**arrays)
-        let_in(data, self._run, model.address, data.address, words.ctypes.data)
-        while data._arrays["overflow"][0]:  # a stage that it called lacked room, or raised
-            data._grow()
-            let_in(data, self._run, model.address, data.address, words.ctypes.data)
+        arguments = data, model.address, data.address, words.ctypes.data
+        until_it_fits(data, self._enter(*arguments), self._enter, *arguments)
         return SimpleNamespace(**arrays)
+
+    def _enter(self, data, *addresses):
+        """Run it on addresses; whether a stage that it called lacked room, or raised."""
+        let_in(data, self._run, *addresses)
+        return int(data._arrays["overflow"][0])
 
 
 def function(reads_data=True, **declared):

@@ -16,6 +16,7 @@ import numpy as np
 
 NUMBERS = (float, int, np.floating, np.integer)
 BOOLEANS = (bool, np.bool_)
+DOUBLE, SINGLE = 2.0**-52, 2.0**-23  # steps from 1 to the next number, of both precisions
 
 
 def _symbolic(name, *args):
@@ -175,7 +176,7 @@ def shared(x):
 
 def eps(x):
     """The step from 1 to the next number of x's scalar type: 2.2e-16, or 1.2e-7 in single precision."""
-    return 2.0**-52
+    return DOUBLE
 
 
 def huge(x):

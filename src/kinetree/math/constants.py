@@ -1,9 +1,8 @@
 """Thresholds that all mathematics shares."""
 
 from ..kernel import kernel
-from ..kernel.ops import eps, maximum
+from ..kernel.ops import DOUBLE, eps, maximum
 
-DOUBLE = 2.0**-52  # eps of double precision
 MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL: below this a length counts as zero
 
 
