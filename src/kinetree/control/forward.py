@@ -17,7 +17,7 @@ from ..integrator.coupling import armature_couples, damping_couples
 from ..integrator.euler import euler_acceleration
 from ..integrator.sparse_lu import diagonal
 from ..kernel import kernel
-from ..kernel.ops import where
+from ..kernel.ops import any_, where
 from ..kernel.variant import nothing, variant
 from ..sensor.distance import reserve_for_distances
 from ..types import EnableBit, SensorType
@@ -64,11 +64,14 @@ def forget_diagonal(m, d):
 def keep_awake(m, d, a):
     """Trees with gains stay awake: the controller is a force on them."""
     if m.opt_enableflags & EnableBit.SLEEP:
+        slept = d.time[0] != d.time[0]
         for i in range(m.nv):
             held, t = (a.kp[i] != 0.0) | (a.kd[i] != 0.0), m.dof_treeid[i]
+            slept = slept | (held & (d.tree_asleep[t] >= 0))
             d.tree_asleep[t] = where(held, FULLY_AWAKE, d.tree_asleep[t])
-        if some_sleep(m, d):
+        if any_(slept):  # else all circles are whole
             wake_circles(m, d, FULLY_AWAKE)
+        if some_sleep(m, d):
             list_awake(m, d)
 
 
