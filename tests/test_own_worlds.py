@@ -12,6 +12,7 @@ import kinetree as kt
 from kinetree.batch.lanes import LaneData, lanes_of
 from kinetree.conformance.tolerances import LANES, LANES_SOLVED
 from kinetree.kernel.machine import machine, machine_named
+from kinetree.model_fields import MODEL_FIELDS
 from tests.pipeline.worlds import CORPUS, loaded, moving, stepped
 
 WIDTH = 8
@@ -263,6 +264,59 @@ def test_a_world_that_is_reset_wakes_where_all_others_sleep():
             assert getattr(out, name) == getattr(data, name), (lane, name)
 
 
+SPHERES = slice(3)  # the trees that come to rest; the pendulum is driven
+
+
+def asleep(own: bool) -> tuple[kt.Model, list[kt.Data], LaneData]:
+    """Worlds on floats and on lanes whose spheres have all fallen asleep."""
+    model, worlds = falling(4)
+    for data in worlds:
+        kt.step(model, data, 3000)
+    assert all((data.tree_asleep[SPHERES] >= 0).all() for data in worlds)
+    return model, worlds, lanes_of(model, worlds, models=[model] * 4 if own else None)
+
+
+def test_a_world_wakes_when_its_model_is_another():
+    model, worlds, lanes = asleep(own=True)
+    changed = copy.copy(model)
+    kt.set_const(changed)
+    lanes.set_model(0, changed)
+    lanes.step()
+    for lane, data in enumerate(worlds):
+        kt.step(changed if lane == 0 else model, data)
+        assert lanes.tree_asleep[:, lane].tolist() == data.tree_asleep.tolist(), f"world {lane}"
+    assert (lanes.tree_asleep[:, 0] < 0).all() and (lanes.tree_asleep[SPHERES, 1:] >= 0).all()
+
+
+def test_constants_of_the_shared_model_wake_worlds_that_share_it():
+    for own in (False, True):
+        model, _, lanes = asleep(own)
+        kt.set_const(model)
+        lanes.step()
+        assert (lanes.tree_asleep[SPHERES] < 0).all() != own
+
+
+def test_a_world_of_another_model_arrives_as_it_is():
+    model, worlds = falling(2)
+    heavier = FALLING.replace("</mujoco>", SENSED).replace('condim="1"', 'condim="1" mass="2"')
+    other = tight(kt.load(heavier))
+    sleeper = kt.Data(other)
+    kt.step(other, sleeper, 3000)
+    assert (sleeper.tree_asleep[SPHERES] >= 0).all()
+    lanes = LaneData(model, 2, own=True)
+    lanes.set_model(1, other)
+    lanes.load(1, sleeper)
+    both = lanes_of(model, [worlds[0], sleeper], models=[model, other])
+    for each in (lanes, both):
+        assert each.tree_asleep[:, 1].tolist() == sleeper.tree_asleep.tolist()
+        each.step(3)
+        assert (each.tree_asleep[SPHERES, 1] >= 0).all() and (each.tree_asleep[:, 0] < 0).all()
+    out = kt.Data(other)
+    both.store(1, out)
+    kt.step(other, out)
+    assert (out.tree_asleep[SPHERES] >= 0).all()
+
+
 def test_warnings_count_once_where_others_fall_asleep():
     model, worlds = falling()
     worlds[5].ctrl[:] = np.nan
@@ -377,3 +431,40 @@ def test_bad_arguments_are_named():
     for wrong in (-1, True, 1.0, "2"):
         with pytest.raises(ValueError, match="nstep"):
             shared.step(wrong)
+def test_integers_and_flags_are_those_of_the_model():
+    """Worlds with numbers of their own follow edits of all else, as worlds that share the model do."""
+    model, worlds = standing()
+    lanes = lanes_of(model, worlds, models=[model] * WIDTH)
+    model.jnt_limited[:] = False
+    model.geom_condim = np.ones(model.ngeom, int)
+    lanes.set_model(2, model)
+    lanes.step(3)
+    for lane, data in enumerate(worlds):
+        kt.step(model, data, 3)
+        np.testing.assert_allclose(lanes.qpos[:, lane], data.qpos, atol=1e-9, err_msg=f"lane {lane}")
+
+
+def test_worlds_share_all_but_real_numbers():
+    model = kt.load("humanoid")
+    lanes = LaneData(model, WIDTH, own=True)
+    for lane in range(WIDTH):
+        lanes.set_model(lane, model)
+        for name, field in MODEL_FIELDS.items():
+            if field.dims and not field.per_world and model._arrays[name].size:
+                assert np.shares_memory(lanes.models.of(lane)._arrays[name], model._arrays[name]), name
+
+
+def test_a_model_whose_counts_were_derived_anew_is_like_the_others():
+    model = kt.load("humanoid")
+    other = copy.copy(model)
+    other.body_gravcomp[3] = 1.0
+    kt.set_const(other)
+    assert other.ngravcomp != model.ngravcomp
+    worlds = moving(model, 2)
+    lanes = lanes_of(model, worlds, models=[model, other])
+    lanes.step()
+    for lane, (own, data) in enumerate(zip((model, other), worlds, strict=True)):
+        kt.step(own, data)
+        np.testing.assert_allclose(lanes.qvel[:, lane], data.qvel, atol=1e-8, err_msg=f"lane {lane}")
+
+

@@ -18,6 +18,7 @@ from ..data_fields import DATA_FIELDS
 from ..driver import ENTRIES, MAX_STEPS
 from ..errors import UnsupportedFeatureError, nearest
 from ..kernel import machine
+from ..initial import FULLY_AWAKE
 from ..kernel.stage import refuse_part, runner
 from ..layout import assign, shown
 from ..model import Model
@@ -30,7 +31,8 @@ from .models import LaneModels
 from .notices import report_worlds
 
 SOMETHING_NEW = 1  # kind of what a run returns
-OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
+# How much room there is, and with which edition of the model trees fell asleep: that of the lanes themselves.
+OWN_BOOKS = ("capacity", "needed", "overflow", "edition_asleep")
 
 
 class LaneData:
@@ -51,6 +53,7 @@ class LaneData:
         self._guard, self.address = self.arrays.guard, self.arrays.address
         start = Data(model)
         for lane in range(width):
+        self.arrays["edition_asleep"][0] = model._constant("edition")
             self.load(lane, start)
 
     def __getattr__(self, name: str) -> np.ndarray:
@@ -70,19 +73,22 @@ class LaneData:
     def load(self, lane: int, data: Data) -> None:
         """Copy a Data into one world; integers that worlds share are then those of this Data."""
         self._check(lane, data)
-        if not data._belongs_to(self.model):
-            data = data.copy()._adopt(self.model)
+        model = self._model_of(lane)
+        if not data._belongs_to(model):
+            data = data.copy()._adopt(model)
         self._take_in(lane, data)
         self._listed = False
 
     @holding(0, 2)
+        if int(data._arrays["edition_asleep"][0]) != model._constant("edition"):
+            self._wake(lane)
     def _take_in(self, lane: int, data: Data, alone: bool = False) -> None:
         """alone: what worlds share stays as it is."""
         room, wanted = self.arrays.capacity, data._arrays.capacity
         if any(wanted[name] > room[name] for name in room):
             self._make_room({name: max(room[name], wanted[name]) for name in room})
         for name, array in self.arrays.items():
-            if name in OWN_ROOM:
+            if name in OWN_BOOKS:
                 continue
             if DATA_FIELDS[name].growing:
                 array = array[: data._arrays[name].shape[0]]
@@ -103,7 +109,10 @@ class LaneData:
         data._make_room(self.arrays.capacity)
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].per_world else array
-        data._belong_to(self._model_of(lane))
+        model = self._model_of(lane)
+        if self.models is not None:
+            data._arrays["edition_asleep"][0] = model._constant("edition")
+        data._belong_to(model)
 
     def step(self, nstep: int = 1) -> None:
         """Advance all worlds by some time steps; one that goes bad is reset and reported alone. MuJoCo's mj_step."""
@@ -129,7 +138,7 @@ class LaneData:
         if self.model.callbacks.any:
             raise UnsupportedFeatureError([f"callbacks on lanes ({self.model.callbacks})"], "LaneData")
         if self.models is not None:
-            self.models.follow(self.model)
+            self.models.follow()
         if not self._listed:
             self._listed = True
             if self.model.opt.enableflags & EnableBit.SLEEP:
@@ -143,7 +152,7 @@ class LaneData:
 
     def _model_of(self, lane: int) -> Model:
         """That of a world."""
-        return self.model if self.models is None else self.models.worlds[lane]
+        return self.model if self.models is None else self.models.of(lane)
 
     def run(self, stage: Any) -> None:
         """Run a stage on all worlds."""
@@ -188,7 +197,7 @@ class LaneData:
 
     @holding(0)
     def _take_model(self, lane: int, model: Model) -> None:
-        self.models.follow(self.model)  # type: ignore[union-attr]
+        before = self._model_of(lane)._constant("edition")
         self.models.load(lane, model)  # type: ignore[union-attr]
 
     def _check_lane(self, lane: int) -> None:
@@ -208,10 +217,18 @@ def lanes_of(
 ) -> LaneData:
     """The given worlds side by side. models: of each world, where they differ."""
     if models is not None and len(models) != len(worlds):
+        if model._constant("edition") != before:
+            self._wake(lane)
+
+    def _wake(self, lane: int) -> None:
+        """Wake what sleeps in a world: its model is another than the one with which it fell asleep."""
+        asleep = self.arrays["tree_asleep"][:, lane]
+        asleep[asleep >= 0] = FULLY_AWAKE
+        self._listed = False
         raise ValueError(f"{len(worlds)} worlds need as many models, got {len(models)}")
     out = LaneData(model, len(worlds), dtype, own=models is not None)
-    for lane, data in enumerate(worlds):
-        out.load(lane, data)
     for lane, own in enumerate(models or ()):
         out.set_model(lane, own)
     return out
+    for lane, data in enumerate(worlds):
+        out.load(lane, data)
