@@ -29,7 +29,7 @@ imports: .venv/.installed-dev
 	$(BIN)/lint-imports
 
 pytest: .venv/.installed-dev
-	$(BIN)/kinetree warmup --all  # with all processors; tests would compile the same things twice
+	$(BIN)/python -m tests.warm  # with all processors; tests would compile the same things twice
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 soak: .venv/.installed-dev  ## long random runs, not part of `make test`

@@ -6,7 +6,7 @@ warning_before, warning_pass, energy_pass, flg_energy_pass, tree_pass.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +16,10 @@ from .dynamics.sleep import update_sleep
 from .dynamics.sleep_state import DOFS, DOFS_END
 from .dynamics.warning import KINDS_OF_WARNING, warn
 from .kernel import kernel
-from .kernel.ops import absolute, happens, not_, where
+from .kernel.ops import absolute, any_, happens, not_, where
 from .types import DisableBit, EnableBit, WarningType
 
 if TYPE_CHECKING:
-    from .data import Data
     from .model import Model
 
 LACKS_ROOM = 2  # what a kernel returns if contacts or constraints did not fit
@@ -77,9 +76,14 @@ def state_is_bad(m, d):
 
 @kernel
 def acceleration_is_bad(m, d):
-    """Look for a bad entry of qacc; whether the state of some world has to be reset. MuJoCo's mj_checkAcc."""
+    """Look for a bad entry of qacc; whether the state of some world has to be reset. MuJoCo's mj_checkAcc.
+
+    The others will make the pass again, as if this one had not been.
+    """
     bad = motion_is_bad(m, d, d.qacc, WarningType.BADQACC, True)
     d.bad[0] = bad
+    if any_(bad) and any_(not_(bad)):
+        undo_pass(m, d, not_(bad))
     return happens(bad)
 
 
@@ -115,25 +119,26 @@ def lacked_room(m, d):
     """Whether contacts or constraints did not fit; the pass will be made again as if this one had not been."""
     if d.overflow[0] == 0:
         return False
-    undo_pass(m, d)
+    undo_pass(m, d, True)
     return True
 
 
 @kernel
-def undo_pass(m, d):
-    """Put back what `begin_pass` kept."""
+def undo_pass(m, d, undone):
+    """Put back what `begin_pass` kept, in some worlds."""
     for k in range(KINDS_OF_WARNING):
-        d.warning_number[k] = d.warning_pass[k]
-    d.energy[1], d.flg_energyvel[0] = d.energy_pass[0], d.flg_energy_pass[0]
+        d.warning_number[k] = where(undone, d.warning_pass[k], d.warning_number[k])
+    d.energy[1] = where(undone, d.energy_pass[0], d.energy[1])
+    d.flg_energyvel[0] = d.flg_energy_pass[0]
     if m.opt_enableflags & EnableBit.SLEEP:
         for t in range(m.ntree):
-            d.tree_asleep[t] = d.tree_pass[t]
+            d.tree_asleep[t] = where(undone, d.tree_pass[t], d.tree_asleep[t])
         update_sleep(m, d)
 
 
-def message(model: Model, data: Data | SimpleNamespace, what: WarningType, reset: bool) -> str:
-    """A warning in words: which entry of what, and when."""
-    index, time = int(data.warning_lastinfo[what]), f"at time {data.time:g}"
+def message(model: Model, world: Mapping[str, np.ndarray], what: WarningType, reset: bool) -> str:
+    """A warning in words: which entry of what in a world given by its arrays, and when."""
+    index, time = int(world["warning_lastinfo"][what]), f"at time {world['time'][0]:g}"
     if what == WarningType.BADCTRL:
         owner = int(np.flatnonzero(index < model.actuator_ctrladr + model.actuator_ctrlnum)[0])
         name = model.name("actuator", owner) or owner

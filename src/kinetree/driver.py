@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .bad_states import KINDS_OF_RETURN, LACKS_ROOM, PAUSED
 from .data import let_in
 from .kernel import JIT, Entry, float_machine
@@ -23,6 +25,13 @@ MAX_STEPS = 2**31  # in one call: the count of those left is a 32-bit integer
 
 ENTRIES: dict[Any, Entry] = {}
 runs: dict[Any, Any] = {}  # kernel -> its machine code
+
+
+def check_nstep(name: str, nstep: Any, least: int = 0) -> int:
+    """How many steps to make, or an error that names the function."""
+    if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not least <= nstep < MAX_STEPS:
+        raise ValueError(f"{name}: nstep must be a whole number from {least} to {MAX_STEPS - 1}, got {nstep!r}")
+    return int(nstep)
 
 
 def declare(*kernels: Any) -> None:

@@ -55,7 +55,7 @@ def makes_room(m, d):
     """Whether room was lacking, and has now been made: the part that lacked it is to be made again."""
     if d.overflow[0] == 0 or m.hooks == 0 or d.guard[ERROR] != 0:
         return False
-    undo_pass(m, d)
+    undo_pass(m, d, True)
     call_user(d, ROOM)
     return d.overflow[0] == 0
 

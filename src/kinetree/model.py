@@ -165,8 +165,11 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
 
     @classmethod
     def _made(cls, sizes: Mapping[str, int], arrays: Mapping[str, Any], constants: Mapping[str, float],
-              names: Mapping[str, Sequence[str]], title: str, source: Any) -> Model:  # fmt: skip
-        """A model of these values. They must be sound (see `kinetree.io.validate`): compiled code trusts the integers."""
+              names: Mapping[str, Sequence[str]], title: str, source: Any, shares: bool = False) -> Model:  # fmt: skip
+        """A model of these values. They must be sound (see `kinetree.io.validate`): compiled code trusts the integers.
+
+        shares: whether it has the arrays themselves, not copies.
+        """
         self = object.__new__(cls)
         own = self.__dict__
         own["_shared"] = SharedSizes.of(sizes)
@@ -176,8 +179,9 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         own["_ids"] = {kind: {n: i for i, n in enumerate(names[kind]) if n} for kind in KINDS}
         own["_source"] = source
         own["_compiled"] = set()  # entries whose stages that the model needs are there
+        taken = np.asarray if shares else np.array
         own["_arrays"] = {
-            name: np.array(arrays[name], field.dtype, order="C").reshape(field.shape(own["sizes"]))
+            name: taken(arrays[name], field.dtype, order="C").reshape(field.shape(own["sizes"]))
             for name, field in _ARRAYS.items()
         }
         own["_words"] = LAYOUT.words(own["_arrays"])
@@ -352,6 +356,16 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         out = Model._made(**self._values())
         out.__dict__["_digest"] = self._kin()
         out.callbacks.copy_from(self.callbacks)
+        return out
+
+    def _beside(self, other: Model) -> Model:
+        """The real numbers of another model as they are now, with this one's own arrays of everything else."""
+        arrays = {
+            name: other._arrays[name].copy() if field.per_world else self._arrays[name]
+            for name, field in _ARRAYS.items()
+        }
+        out = Model._made(**{**other._values(), "arrays": arrays}, shares=True)
+        out.__dict__["_digest"] = other._kin()
         return out
 
     def __deepcopy__(self, memo: Any) -> Model:

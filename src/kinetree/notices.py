@@ -5,8 +5,10 @@ MuJoCo: mj_warning, mj_resetData where a check of the state failed. Reads: warni
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,32 +46,43 @@ def not_computed(model: Model) -> list[str]:
 
 
 def report(model: Model, data: Data, left: int = 0) -> None:
-    """Turn new counts of MuJoCo's warnings into Python warnings.
-
-    left: steps for which the state will be reset. As in MuJoCo that forgets all warnings but the one that led to it, which
-    then counts once.
-    """
-    numbers = data._arrays["warning_number"]
-    new = np.flatnonzero(numbers > data.warning_before)
-    for what in new:
-        text = message(model, data, WarningType(int(what)), left != 0)
-        warn_of_moment(text)
-    if left:  # a handler of a signal may have run a pass in between, after which nothing counts as new
-        reason = next(what for what in (*new, *np.flatnonzero(numbers), WarningType.BADQACC) if what in RESETS)
-        others = np.arange(len(WarningType)) != reason
-        numbers[:] = ~others
-        data._arrays["warning_lastinfo"][others] = 0
+    """Turn new counts of MuJoCo's warnings into Python warnings. left: steps for which the state will be reset."""
+    new = tell_new(model, data._arrays, left != 0)
+    if left:
+        keep_reason(data._arrays, new)
     remember(data)
 
 
+def tell_new(model: Model, world: Mapping[str, np.ndarray], reset: bool, whose: str = "") -> list[WarningType]:
+    """Warn of what is new in a world, given by its arrays, and return it. reset: whether the world is reset after that."""
+    new = [WarningType(int(k)) for k in np.flatnonzero(world["warning_number"] > world["warning_before"])]
+    for what in new:
+        warn_of_moment(whose + message(model, world, what, reset))
+    return new
+
+
+def keep_reason(world: Mapping[str, np.ndarray], new: Sequence[WarningType]) -> None:
+    """As a world is reset, forget all warnings but the one that led to it, which then counts once. As in MuJoCo."""
+    numbers = world["warning_number"]
+    # A handler of a signal may have run a pass in between, after which nothing counts as new.
+    reason = next(what for what in (*new, *np.flatnonzero(numbers), WarningType.BADQACC) if what in RESETS)
+    others = np.arange(len(WarningType)) != reason
+    numbers[:] = ~others
+    world["warning_lastinfo"][others] = 0
+
+
 def reset_keeping_warnings(model: Model, data: Data) -> None:
-    """Back to the initial state, which must be sound, or a reset would never end."""
-    arrays = data._arrays
-    counts, infos = arrays["warning_number"].copy(), arrays["warning_lastinfo"].copy()
-    data._reset_to(model)
-    arrays["warning_number"][:], arrays["warning_lastinfo"][:] = counts, infos
-    if not np.all(np.abs(data.qpos) <= MAX_VALUE):
-        raise ValueError("step: the state went bad, and qpos0 of the model is not sound either")
+    """Back to the initial state of a model."""
+    start_anew(data._arrays, functools.partial(data._reset_to, model))
+
+
+def start_anew(world: Mapping[str, np.ndarray], reset: Callable[[], None], whose: str = "the model") -> None:
+    """Reset a world, but for its warnings. Its initial state must be sound, or a reset would never end."""
+    counts, infos = world["warning_number"].copy(), world["warning_lastinfo"].copy()
+    reset()
+    world["warning_number"][:], world["warning_lastinfo"][:] = counts, infos
+    if not np.all(np.abs(world["qpos"]) <= MAX_VALUE):
+        raise ValueError(f"step: the state went bad, and qpos0 of {whose} is not sound either")
 
 
 def remember(data: Data) -> None:

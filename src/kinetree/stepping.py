@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .bad_states import (
     KINDS_OF_RETURN,
     LACKS_ROOM,
@@ -21,7 +19,7 @@ from .bad_states import (
     remember_warnings,
     state_is_bad,
 )
-from .driver import MAX_STEPS, carry_on, declare, enter, runs
+from .driver import carry_on, check_nstep, declare, enter, runs
 from .kernel import kernel
 from .kernel.guard import STEPS, time_is_up
 from .kernel.stage import check_arguments
@@ -106,10 +104,9 @@ def step(model: Model, data: Data, nstep: int = 1) -> None:
             _finish(model, data, 1, status)
         return
     check_arguments("step", model, data)
-    if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 0 <= nstep < MAX_STEPS:
-        raise ValueError(f"step: nstep must be a whole number from 0 to {MAX_STEPS - 1}, got {nstep!r}")
+    count = check_nstep("step", nstep)
     get_ready(model)
-    _steps(model, data, int(nstep))
+    _steps(model, data, count)
 
 
 @holding(1)

@@ -13,11 +13,11 @@ import pytest
 import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance import tolerances
-from kinetree.control.arrays import Arrays, entry
-from kinetree.control.forward import step_once
+from kinetree.control.arrays import Arrays
 from kinetree.control.solvers import SOLVERS
 from kinetree.types import DisableBit
 from tests.control.reference import controller, damping_matrix, position_error, problem
+from tests.control.side_by_side import step_all
 from tests.corpora import own_models
 from tests.dynamics.paired import same
 from tests.trees import random_tree
@@ -248,8 +248,7 @@ def test_steps_on_lanes(name):
         arrays[field] = (spd.target if field == "target" else spd._arrays[field])[..., None]
     for field in ("limited", "model_step", "implicit", "solver", "solves"):
         arrays[field] = spd._arrays[field]
-    for _ in range(10):
-        entry(step_once, lanes.machine, model)(model.address, lanes.address, arrays.address)
+    assert step_all(lanes, arrays, 10) == 0
     for lane, data in enumerate(worlds):
         spd.step(data, nstep=10)
         same(lanes.qpos[..., lane], data.qpos, tolerances.TRAJECTORY_SMOOTH, f"{name} lane {lane} qpos")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import casadi
@@ -15,11 +16,12 @@ import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.tolerances import STABLE_PD_SINGLE
 from kinetree.control.arrays import FIELDS, Arrays, entry, run
-from kinetree.control.forward import evaluate, run_evaluate, step_once
+from kinetree.control.forward import COUPLED, DOUBTFUL, evaluate, run_evaluate
 from kinetree.control.solvers import SOLVERS
 from kinetree.kernel import symbolic_record
 from kinetree.kernel.stage import plain
 from tests.control.reference import Problem, controller, problem
+from tests.control.side_by_side import step_all
 from tests.trees import random_tree
 
 TREE = random_tree(2, nbody=8)
@@ -70,7 +72,7 @@ def test_lanes_equal_floats(source, solver, dtype, width, limit):
     problems = worlds(source, width)
     model, tolerance = problems[0].model, {"float64": 1e-9, "float32": STABLE_PD_SINGLE}[dtype]
     arrays, lanes = lane_arrays(problems, solver, limit, dtype), lanes_of(model, [p.data for p in problems], dtype)
-    entry(evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address)
+    assert entry(run_evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address) == 0
     assert arrays["unsettled"] == 0
     for lane, p in enumerate(problems):
         spd = controller(p, solver=solver, torque_limit=limit)
@@ -92,11 +94,41 @@ def test_steps_on_lanes():
     problems = worlds("driven", 8)
     model = problems[0].model
     arrays, lanes = lane_arrays(problems, "maba", 10.0, "float64"), lanes_of(model, [p.data for p in problems])
-    for _ in range(20):
-        entry(step_once, lanes.machine, model)(model.address, lanes.address, arrays.address)
+    assert step_all(lanes, arrays, 20) == 0
     for lane, p in enumerate(problems):
         controller(p, solver="maba", torque_limit=10.0).step(p.data, p.target, nstep=20)
         np.testing.assert_allclose(lanes.qpos[..., lane], p.data.qpos, atol=1e-10, err_msg=f"lane {lane}")
+
+
+@pytest.mark.parametrize("field", ["qpos", "qvel", "qfrc_applied"])
+def test_a_world_that_goes_bad_under_a_controller_is_reset_alone(field):
+    problems = worlds("driven", 8)
+    model = problems[0].model
+    getattr(problems[3].data, field)[2] = np.nan
+    arrays, lanes = lane_arrays(problems, "maba", 10.0, "float64"), lanes_of(model, [p.data for p in problems])
+    with pytest.warns(kt.SimulationWarning, match="world 3.*the state is reset") as told:
+        assert step_all(lanes, arrays, 20) == 0
+    assert len(told) == 1
+    for lane, p in enumerate(problems):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            controller(p, solver="maba", torque_limit=10.0).step(p.data, p.target, nstep=20)
+        np.testing.assert_allclose(lanes.qpos[..., lane], p.data.qpos, atol=1e-10, err_msg=f"lane {lane}")
+        assert lanes.warning_number[:, lane].tolist() == p.data.warning_number.tolist()
+        assert lanes.time[0, lane] == pytest.approx(p.data.time)
+
+
+def test_steps_on_lanes_say_what_must_be_seen_to_first():
+    problems = worlds("driven", 8)
+    model = problems[0].model
+    arrays, lanes = lane_arrays(problems, "maba", 10.0, "float64"), lanes_of(model, [p.data for p in problems])
+    began = lanes.time.copy()
+    arrays["target"][1, 5] = np.nan
+    assert step_all(lanes, arrays, 3) == DOUBTFUL
+    arrays["target"][1, 5] = 0.0
+    model.opt.density = 1000.0
+    assert step_all(lanes, arrays, 3) == COUPLED
+    assert (lanes.time == began).all()
 
 
 # symbols

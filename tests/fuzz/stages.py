@@ -106,7 +106,14 @@ def _on_lanes(rng: np.random.Generator) -> str:
         f"lanes.run(kt.pipeline.{rng.choice(ON_LANES)})",
         f"lanes.load({rng.integers(2)}, d)",
         f"lanes.store({rng.integers(2)}, d)",
+        f"lanes.step({rng.integers(4)})",
+        f"lanes.reset({rng.integers(2)})",
         f"lanes.qpos[0, 1] = {rng.choice(BAD)}",
+        f"lanes.qvel[0, 0] = {rng.choice(BAD)}",
+        f"if m.neq: lanes.eq_active[0, {rng.integers(2)}] = {rng.integers(2)}",
+        f"if lanes.models: lanes.set_model({rng.integers(2)}, m)",
+        f"if lanes.models: m.body_mass[1:] *= {rng.choice(('0.9', '1.1'))}",
+        "if lanes.models: kt.set_const(m)",
     ))  # fmt: skip
 
 
@@ -129,7 +136,7 @@ def lines(
     yield "m = models[0]; d = kt.Data(m)"
     lanes = with_lanes and rng.random() < 0.25
     if lanes:
-        yield "lanes = LaneData(m)"
+        yield f"lanes = LaneData(m, own={rng.random() < 0.5})"
     for _ in range(count):
         x = rng.random()
         if x < 0.45:

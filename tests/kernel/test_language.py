@@ -245,7 +245,46 @@ def calls_something_else(m, d):
     d.c[0] = abs(d.a[0])
 
 
+@kernel
+def steers_an_address(m, d):
+    d.c[0] = d.a[d.count[0]]
+
+
+@kernel
+def steers_a_loop(m, d):
+    for _ in range(d.count[0]):
+        d.c[0] = 1.0
+
+
+@kernel
+def steers_a_branch(m, d):
+    if d.count[0] > 3:
+        d.c[0] = 1.0
+
+
+@kernel
+def steers_a_loop_by_a_condition(m, d):
+    while d.count[0] < 3:
+        d.count[0] += 1
+
+
+@kernel
+def is_made_one_integer(m, d):
+    d.c[int(d.count[0]) * 0] = 1.0
+
+
+@kernel
+def is_divided_as_one_integer(m, d):
+    d.count[0] = d.count[0] // 2
+
+
 WRONG = {
+    steers_an_address: ("each world has for itself steers no address", LANES),
+    steers_a_loop: ("cannot be taken for a value of type int", LANES),
+    steers_a_branch: ("no single truth value", LANES),
+    steers_a_loop_by_a_condition: ("no single truth value", LANES),
+    is_made_one_integer: ("cannot be taken for a value of type int", LANES),
+    is_divided_as_one_integer: ("FloorDiv is not defined", LANES),
     is_a_pair_or_a_number: ("is of type float elsewhere", COMPILED),
     takes_a_part_up_to_a_variable: ("slices of tuples end at constants", COMPILED),
     calls_something_else: ("abs is not known", COMPILED),

@@ -6,6 +6,7 @@ same in all worlds. The model is shared, or each world has numbers of its own (`
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,16 +14,17 @@ import numpy as np
 
 from .. import pipeline
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM
-from ..data import Data, grow, let_in, until_it_fits
+from ..data import Data, grow, until_it_fits
 from ..data_fields import DATA_FIELDS
-from ..driver import ENTRIES, MAX_STEPS
+from ..driver import ENTRIES, check_nstep
 from ..errors import UnsupportedFeatureError, nearest
+from ..initial import FULLY_AWAKE
 from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
 from ..layout import assign, shown
 from ..model import Model
 from ..notices import get_ready
-from ..occupancy import exclusive, holding
+from ..occupancy import BUSY, exclusive, holding
 from ..stepping import run_steps
 from ..types import EnableBit
 from ..workspace import World
@@ -30,7 +32,8 @@ from .models import LaneModels
 from .notices import report_worlds
 
 SOMETHING_NEW = 1  # kind of what a run returns
-OWN_ROOM = ("capacity", "needed", "overflow")  # how much room there is belongs to the lanes themselves
+# How much room there is, and with which edition of the model trees fell asleep: that of the lanes themselves.
+OWN_BOOKS = ("capacity", "needed", "overflow", "edition_asleep")
 
 
 class LaneData:
@@ -44,11 +47,13 @@ class LaneData:
             raise TypeError(f"LaneData needs a kinetree Model, got {type(model).__name__}")
         self.machine = machine(dtype, width, own)
         self.models = LaneModels(model, width, dtype) if own else None
+        self.model_address = model.address if self.models is None else self.models.address
         self.model, self.sizes, self.width = model, model.sizes, width
         self._listed = True
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
         self.arrays = self._arrays = World(model._kin(), model.sizes, self.machine.stages, width, dtype)
         self._guard, self.address = self.arrays.guard, self.arrays.address
+        self.arrays["edition_asleep"][0] = model._constant("edition")
         start = Data(model)
         for lane in range(width):
             self.load(lane, start)
@@ -70,10 +75,13 @@ class LaneData:
     def load(self, lane: int, data: Data) -> None:
         """Copy a Data into one world; integers that worlds share are then those of this Data."""
         self._check(lane, data)
-        if not data._belongs_to(self.model):
-            data = data.copy()._adopt(self.model)
+        model = self._model_of(lane)
+        if not data._belongs_to(model):
+            data = data.copy()._adopt(model)
         self._take_in(lane, data)
         self._listed = False
+        if int(data._arrays["edition_asleep"][0]) != model._constant("edition"):
+            self._wake(lane)
 
     @holding(0, 2)
     def _take_in(self, lane: int, data: Data, alone: bool = False) -> None:
@@ -82,7 +90,7 @@ class LaneData:
         if any(wanted[name] > room[name] for name in room):
             self._make_room({name: max(room[name], wanted[name]) for name in room})
         for name, array in self.arrays.items():
-            if name in OWN_ROOM:
+            if name in OWN_BOOKS:
                 continue
             if DATA_FIELDS[name].growing:
                 array = array[: data._arrays[name].shape[0]]
@@ -103,33 +111,53 @@ class LaneData:
         data._make_room(self.arrays.capacity)
         for name, array in self.arrays.items():
             data._arrays[name][...] = array[..., lane] if DATA_FIELDS[name].per_world else array
-        data._belong_to(self._model_of(lane))
+        model = self._model_of(lane)
+        if self.models is not None:
+            data._arrays["edition_asleep"][0] = model._constant("edition")
+        data._belong_to(model)
 
     def step(self, nstep: int = 1) -> None:
         """Advance all worlds by some time steps; one that goes bad is reset and reported alone. MuJoCo's mj_step."""
-        if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 0 <= nstep < MAX_STEPS:
-            raise ValueError(f"step: nstep must be a whole number from 0 to {MAX_STEPS - 1}, got {nstep!r}")
+        count = nstep if type(nstep) is int and nstep == 1 else check_nstep("step", nstep)
+        run = self._entries.get(run_steps)
+        if run is None:
+            code = ENTRIES[run_steps].on(self.machine, self.model)
+            run = self._entries[run_steps] = functools.partial(code, self.model_address, self.address)
+        self._advance(run, count)
+
+    def _advance(self, run: Callable[[int], int], nstep: int) -> int:
+        """Run a kernel that makes steps; returns 0, or what the kernel met before the first one (see `control.forward`)."""
         get_ready(self.model)
         self._get_ready()
-        self._steps(int(nstep))
+        status = run(nstep)
+        return self._go_on(run, nstep, status) if status else 0
 
     @holding(0)
-    def _steps(self, left: int) -> None:
-        run = ENTRIES[run_steps].on(self.machine, self.model)
-        while left:
-            left, kind = divmod(let_in(self, run, self.model_address, self.address, left), KINDS_OF_RETURN)
-            if kind == LACKS_ROOM:
-                self._grow()
-            elif kind == SOMETHING_NEW:
-                report_worlds(self, left)
+    def _go_on(self, run: Callable[[int], int], left: int, status: int) -> int:
+        """After an early return: see to what it was for, and make the steps that are left."""
+        while status:
+            if status == BUSY:
+                self._grow(status)
+            else:
+                left, kind = divmod(status, KINDS_OF_RETURN)
+                if kind == 0:
+                    return status
+                if kind == LACKS_ROOM:
+                    self._grow()
+                elif kind == SOMETHING_NEW:
+                    report_worlds(self, left != 0)
+                if left == 0:
+                    return 0
                 self._get_ready()  # worlds that were reset are awake
+            status = run(left)
+        return 0
 
     def _get_ready(self) -> None:
         """Before a run: refuse what does not work here, and list what is awake in some world."""
         if self.model.callbacks.any:
             raise UnsupportedFeatureError([f"callbacks on lanes ({self.model.callbacks})"], "LaneData")
         if self.models is not None:
-            self.models.follow(self.model)
+            self.models.follow()
         if not self._listed:
             self._listed = True
             if self.model.opt.enableflags & EnableBit.SLEEP:
@@ -143,27 +171,26 @@ class LaneData:
 
     def _model_of(self, lane: int) -> Model:
         """That of a world."""
-        return self.model if self.models is None else self.models.worlds[lane]
+        return self.model if self.models is None else self.models.of(lane)
 
     def run(self, stage: Any) -> None:
         """Run a stage on all worlds."""
+        entry = self._entries.get(stage) or self._entry(stage)
         self._get_ready()
-        entry = self._entries.get(stage)
-        if entry is None:
-            if not hasattr(stage, "compile_for"):
-                name = getattr(stage, "__name__", str(stage))
-                hint = f": write kt.pipeline.{name}" if name in pipeline.__all__ else ""
-                raise TypeError(f"{name} is not a stage{hint}")
-            refuse_part(stage)
-            stage.compile_for(self.machine, self.model)
-            entry = self._entries[stage] = runner(stage, self.machine)
-        arguments = self.model_address, self.address, stage.stage_index
-        until_it_fits(self, entry(*arguments), entry, *arguments)
+        if status := entry():
+            until_it_fits(self, status, entry)
 
-    @property
-    def model_address(self) -> int:
-        """Where compiled code finds the table of the model, or of the models."""
-        return self.model.address if self.models is None else self.models.address
+    def _entry(self, stage: Any) -> Callable[..., int]:
+        """The machine code of a stage, with its arguments."""
+        if not hasattr(stage, "compile_for"):
+            name = getattr(stage, "__name__", str(stage))
+            hint = f": write kt.pipeline.{name}" if name in pipeline.__all__ else ""
+            raise TypeError(f"{name} is not a stage{hint}")
+        refuse_part(stage)
+        stage.compile_for(self.machine, self.model)
+        code = runner(stage, self.machine)
+        self._entries[stage] = functools.partial(code, self.model_address, self.address, stage.stage_index)
+        return self._entries[stage]
 
     @exclusive
     def _make_room(self, capacity: Mapping[str, int]) -> None:
@@ -188,8 +215,16 @@ class LaneData:
 
     @holding(0)
     def _take_model(self, lane: int, model: Model) -> None:
-        self.models.follow(self.model)  # type: ignore[union-attr]
+        before = self._model_of(lane)._constant("edition")
         self.models.load(lane, model)  # type: ignore[union-attr]
+        if model._constant("edition") != before:
+            self._wake(lane)
+
+    def _wake(self, lane: int) -> None:
+        """Wake what sleeps in a world: its model is another than the one with which it fell asleep."""
+        asleep = self.arrays["tree_asleep"][:, lane]
+        asleep[asleep >= 0] = FULLY_AWAKE
+        self._listed = False
 
     def _check_lane(self, lane: int) -> None:
         if isinstance(lane, bool) or not isinstance(lane, (int, np.integer)):
@@ -210,8 +245,8 @@ def lanes_of(
     if models is not None and len(models) != len(worlds):
         raise ValueError(f"{len(worlds)} worlds need as many models, got {len(models)}")
     out = LaneData(model, len(worlds), dtype, own=models is not None)
-    for lane, data in enumerate(worlds):
-        out.load(lane, data)
     for lane, own in enumerate(models or ()):
         out.set_model(lane, own)
+    for lane, data in enumerate(worlds):
+        out.load(lane, data)
     return out

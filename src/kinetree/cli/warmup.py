@@ -27,14 +27,19 @@ def prepare(model: Model) -> None:
         ready.make_ready([*always, *steps], float_machine(), model)
 
 
+def prepare_all(machines: Sequence[Machine]) -> None:
+    """Compile everything for some machines."""
+    for kind in machines:
+        ready.make_ready([entry for entry in ENTRIES.values() if entry.runs_on(kind)], kind)
+
+
 def warmup(arguments: Sequence[str], everything: bool) -> int:
     """Compile what models need, or everything."""
     began, before = time.monotonic(), len(build.COMPILED)
     for argument in arguments:
         prepare(load_model(argument)[1])
     if everything:
-        for kind in everywhere():
-            ready.make_ready([entry for entry in ENTRIES.values() if entry.runs_on(kind)], kind)
+        prepare_all(everywhere())
     count, seconds = len(build.COMPILED) - before, time.monotonic() - began
     output.print(f"compiled {count} parts in {seconds:.1f} s" if count else "nothing to compile", highlight=False)
     return 0

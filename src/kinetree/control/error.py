@@ -10,7 +10,7 @@ Reference: Tan, Liu, Turk 2011. Reads: qpos, qvel; kp, kd, target, h. Writes: er
 
 from ..dynamics.configuration import PI, move_position, position_difference
 from ..kernel import kernel
-from ..kernel.ops import absolute, maximum, not_, where
+from ..kernel.ops import absolute, happens, maximum, not_, where, zero
 from ..math.constants import coarse
 from ..math.quaternion import normalize4
 from ..math.vec3 import dot
@@ -56,21 +56,20 @@ def normalize_quat(qpos, k):
         qpos[k + i] = q[i]
 
 
-@kernel(scalar=True)
+@kernel
 def is_doubtful(m, a):
-    """Whether the target has entries that are not finite, or quaternions that are zero or cannot be squared."""
+    """Whether the target has entries that are not finite, or quaternions that are zero or cannot be squared, in some world."""
+    doubtful = False
     for k in range(m.nq):
-        if not_(absolute(a.target[k]) < INFINITE):
-            return True
+        doubtful = doubtful | not_(absolute(a.target[k]) < INFINITE)
     for j in range(m.njnt):
         if m.jnt_type[j] == JointType.FREE or m.jnt_type[j] == JointType.BALL:
             k = m.jnt_qposadr[j] + (3 if m.jnt_type[j] == JointType.FREE else 0)
-            square = 0.0
+            square = zero(a.h[0])
             for i in range(k, k + 4):
                 square += a.target[i] * a.target[i]
-            if square < 1.0 / HUGE or square > HUGE:
-                return True
-    return False
+            doubtful = doubtful | (square < 1.0 / HUGE) | (square > HUGE)
+    return happens(doubtful)
 
 
 @kernel

@@ -17,7 +17,7 @@ from ..integrator.coupling import armature_couples, damping_couples
 from ..integrator.euler import euler_acceleration
 from ..integrator.sparse_lu import diagonal
 from ..kernel import kernel
-from ..kernel.ops import where
+from ..kernel.ops import any_, where
 from ..kernel.variant import nothing, variant
 from ..sensor.distance import reserve_for_distances
 from ..types import EnableBit, SensorType
@@ -64,11 +64,14 @@ def forget_diagonal(m, d):
 def keep_awake(m, d, a):
     """Trees with gains stay awake: the controller is a force on them."""
     if m.opt_enableflags & EnableBit.SLEEP:
+        slept = d.time[0] != d.time[0]
         for i in range(m.nv):
             held, t = (a.kp[i] != 0.0) | (a.kd[i] != 0.0), m.dof_treeid[i]
+            slept = slept | (held & (d.tree_asleep[t] >= 0))
             d.tree_asleep[t] = where(held, FULLY_AWAKE, d.tree_asleep[t])
-        if some_sleep(m, d):
+        if any_(slept):  # else all circles are whole
             wake_circles(m, d, FULLY_AWAKE)
+        if some_sleep(m, d):
             list_awake(m, d)
 
 
@@ -174,7 +177,7 @@ move_on = variant("controlled", pipeline.euler, {
 })  # fmt: skip
 
 
-@kernel(scalar=True)
+@kernel
 def anything_to_tell(d, a):
     """1 if there is something to warn of."""
     return 1 if any_new_warning(d) != 0 or a.unsettled > 0 else 0
@@ -197,24 +200,14 @@ def evaluate(m, d, a):
 
 
 @kernel
-def step_once(m, d, a):
-    """One step without a look at bad states: what a step is on lanes. LACKS_ROOM if it must be made again, with more room."""
-    controlled_forward(m, d, a)
-    if d.overflow[0] != 0:
-        return LACKS_ROOM
-    move_on(m, d, a)
-    return 0
-
-
-@kernel(scalar=True)
 def obstacle(m, a):
-    """What must be seen to before anything is done: DOUBTFUL, COUPLED, or 0."""
+    """What must be seen to before anything is done, on lanes in some world: DOUBTFUL, COUPLED, or 0."""
     if is_doubtful(m, a):
         return DOUBTFUL
     return COUPLED if a.solver == MABA and (armature_couples(m) or damping_couples(m)) else 0
 
 
-@kernel(scalar=True)
+@kernel
 def run_evaluate(m, d, a):
     """`evaluate`; 1 if there is something to warn of, LACKS_ROOM if it was broken off, the obstacle if nothing was done."""
     if obstacle(m, a) != 0:
@@ -227,7 +220,7 @@ def run_evaluate(m, d, a):
     return anything_to_tell(d, a)
 
 
-@kernel(scalar=True)
+@kernel
 def run_force(m, d, a):
     """Q alone, which needs no forward pass."""
     if is_doubtful(m, a):
@@ -236,7 +229,7 @@ def run_force(m, d, a):
     return 0
 
 
-@kernel(scalar=True)
+@kernel
 def run_steps(m, d, a, n):
     """Up to n steps, or -n, as in `kt.step`; the obstacle if nothing was done."""
     if obstacle(m, a) != 0:
@@ -244,5 +237,5 @@ def run_steps(m, d, a, n):
     return controlled_steps(m, d, n, a)
 
 
-declare(run_evaluate, run_force, step_once, evaluate)
+declare(run_evaluate, run_force)
 declare(run_steps, further=("int64",))

@@ -19,7 +19,7 @@ import numpy as np
 from ..bad_states import KINDS_OF_RETURN
 from ..data import Data
 from ..data_fields import STATE_FIELDS
-from ..driver import MAX_STEPS, left_to_do, must_go_on
+from ..driver import check_nstep, left_to_do, must_go_on
 from ..errors import BusyError
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
@@ -218,14 +218,13 @@ class StablePD:
         code.
         """
         self._prepare("step", data, target)
-        if isinstance(nstep, bool) or not isinstance(nstep, (int, np.integer)) or not 1 <= nstep < MAX_STEPS:
-            raise ValueError(f"StablePD.step: nstep must be a whole number from 1 to {MAX_STEPS - 1}, got {nstep!r}")
+        count = check_nstep("StablePD.step", nstep, 1)
         if self._h is not None and self._h != self._model.opt.timestep:
             raise ValueError(
                 f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
             )
         get_ready(self._model)
-        self._run_steps(data, int(nstep))
+        self._run_steps(data, count)
         return self._arrays["torque"].copy()
 
     def _view(self, name: str) -> np.ndarray:

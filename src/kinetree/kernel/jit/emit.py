@@ -45,14 +45,7 @@ STAGE = """def {name}(m, d):
 LANE_BY_LANE = """def {name}(m, d):
     views, lane = d.views, 0
     while views[lane] != 0:  # a known count would be unrolled into as many copies
-        kernel(m, one_lane(views[lane]))
-        lane += 1
-    return note_run(d, {number})
-"""
-LANE_BY_LANE_OWN = """def {name}(m, d):
-    views, models, lane = d.views, m.views, 0
-    while views[lane] != 0:
-        kernel(one_model(models[lane]), one_lane(views[lane]))
+        kernel({model}, one_lane(views[lane]))
         lane += 1
     return note_run(d, {number})
 """
@@ -154,13 +147,13 @@ def target_machine(level):
     return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
 
 
-def template(entry, lane_by_lane, own):
+def template(entry, lane_by_lane):
     """The text of an entry. With bounds checks it does not take the data: an index out of bounds would leave it taken."""
     if not entry.guarded:
         return UNGUARDED
     text = STAGE if entry.number is not None else NOT_TAKEN if BOUNDS else ENTRY
     if lane_by_lane:
-        text = LANE_BY_LANE_OWN if own else LANE_BY_LANE
+        text = LANE_BY_LANE
     if entry.result == "void":
         text = text.replace("result = ", "").replace("return result", "return 0")
     return text.replace(":\n", LOOK, 1) if BOUNDS else text
@@ -181,8 +174,9 @@ def lowered(code, target):
         view = lane_view(machine)
         scope["one_lane"] = one_lane_as(handle_type(view.data, view.real, view.step))
         scope["one_model"] = one_lane_as(handle_type(view.model, *view.real_of_model))
-    source = template(entry, code.lane_by_lane, machine.own).format(
-        name=code.symbol, names=", ".join(names), number=entry.number
+    model = "one_model(m.views[lane])" if machine.own else "m"
+    source = template(entry, code.lane_by_lane).format(
+        name=code.symbol, names=", ".join(names), number=entry.number, model=model
     )
     run = made_of(source, f"<entry {code.symbol}>", {**scope, "__name__": __name__})[code.symbol]
     return specialised(run, tuple(handles), target)

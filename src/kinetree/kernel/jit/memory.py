@@ -15,7 +15,7 @@ from llvmlite import ir
 from ...errors import nearest
 from ..decorator import BOUNDS
 from .python import raise_index_error
-from .types import BOOL, F64, FLOAT, I8, I32, I64, INT, Field, KernelError, Lane, Pointed
+from .types import BOOL, F64, FLOAT, I8, I32, I64, INT, Field, KernelError, Lane, Pointed, Whole
 from .values import Value, cast, truth, wide
 
 
@@ -59,6 +59,8 @@ def address(builder, owner, index, fail):
     kind = owner.type
     if not isinstance(kind, Field):
         raise KernelError(f"a value of type {kind} has no entries")
+    if any(isinstance(i.type, Whole) for i in index):
+        raise KernelError("an integer that each world has for itself steers no address: each would read another entry")
     if len(index) != len(kind.dims) or any(i.type != INT for i in index):
         raise KernelError(f"{kind} takes {len(kind.dims)} integers, got {', '.join(str(i.type) for i in index)}")
     pointer, *loaded = owner.parts
