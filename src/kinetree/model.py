@@ -78,7 +78,7 @@ OPTION_BITS: dict[str, int] = {
 }  # fmt: skip
 
 
-REFUSED_FLAGS = {"ipc": EnableBit.IPC, "speculative": EnableBit.SPECULATIVE}
+REFUSED_FLAGS = {"ipc": EnableBit.IPC}
 
 
 class Parameters:

@@ -14,7 +14,7 @@ from ..kernel import kernel
 from ..kernel.ops import all_, any_, maximum, minimum, zero
 from ..math.vec3 import get3
 from ..types import DisableBit
-from .bounds import EVERYWHERE, balls_meet, box_of, boxes_meet
+from .bounds import EVERYWHERE, box_of, boxes_meet, may_come_near
 from .filter import bits_match, bodies_match, bodies_of, by_type, can_move, excluded
 from .midphase import behind, geom_at, has_tree, node_box, overlap
 from .parameters import NO_PAIR, reach_of
@@ -123,7 +123,7 @@ def consider(m, d, g, h):
     if bits_match(m, g, h):
         first, second = bodies_of(m, g, h)
         g0, g1 = by_type(m, minimum(g, h), maximum(g, h))
-        if bodies_match(m, d, first, second) and any_(balls_meet(m, d, g0, g1, reach_of(m, g0, g1, NO_PAIR))):
+        if bodies_match(m, d, first, second) and any_(may_come_near(m, d, g0, g1, reach_of(m, g0, g1, NO_PAIR))):
             if not excluded(m, first, second):
                 k = d.ncandidate[0]
                 d.ncandidate[0] = k + 1
