@@ -9,11 +9,10 @@ from ..kernel.ops import absolute, all_, zero
 from ..math.constants import resolved
 from ..math.vec3 import add, dot, get3, get9, mul_mat_vec, sub
 from ..types import GeomType
-from .motion import balls_meet_on_the_way, box_on_the_way, foresees
+from .motion import EVERYWHERE, balls_meet_on_the_way, box_on_the_way, foresees
 from .parameters import overrides
 from .plane import z_axis
 
-EVERYWHERE = 1e10  # beyond all geoms
 PAD = 1e-10  # share of its size and place by which a box is taken larger, so that rounding separates nothing
 
 

@@ -247,7 +247,9 @@ def add_neighbours(m, d, face, margin):
     i, j = opposed_faces(m, d, out)
     if i >= 0:
         sides, n = copy_face(m, d, 0, i, FACE), copy_face(m, d, 1, j, POLYGON)
-        return clip_polygon(d, sides, n, face_normal(m, d, 0, i), face_normal(m, d, 1, j), margin)
+        normal = face_normal(m, d, 0, i)
+        direction = scale(normal, -1.0) if sides == 0 else face_normal(m, d, 1, j)  # a plane is parallel to nothing
+        return clip_polygon(d, sides, n, normal, direction, margin)
     else:
         fewer = d.feature[1, DIM] < d.feature[0, DIM] or d.feature[1, COUNT] == 0
         first = 1 if fewer and d.feature[1, DIM] < 3 and d.feature[0, COUNT] > 0 else 0  # whose edge is tried first

@@ -18,6 +18,8 @@ from ..types import DisableBit, EnableBit, GeomType
 from .filter import asleep, can_move
 from .plane import z_axis
 
+EVERYWHERE = 1e10  # beyond all geoms
+
 
 @kernel
 def foresees(m):
@@ -104,6 +106,23 @@ def is_fast(m, d, g0, g1):
     first, _ = fast_part(m, d, g0, least)
     second, _ = fast_part(m, d, g1, least)
     return first | second
+
+
+@kernel
+def some_geom_is_fast(m, d, a, b):
+    """Where some geom of two bodies travels farther than the thinnest of them all is thick."""
+    least = zero(d.xpos[0, 0]) + EVERYWHERE
+    fast = least < 0.0
+    for search in range(2):  # for the thinnest, then for one that is fast
+        for side in range(2):
+            body = a if side == 0 else b
+            for g in range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body]):
+                if is_swept(m, g) and search == 0:
+                    least = minimum(least, maximum(thickness(m, g), MIN_VALUE))
+                elif search == 1:
+                    mine, _ = fast_part(m, d, g, least)
+                    fast = fast | mine
+    return fast
 
 
 @kernel

@@ -104,7 +104,9 @@ def meeting_points(m, d, n, reach):
             d.convex_grown[side] = half
         keep_simplex(d, n)
         for row in range(add_neighbours(m, d, 0, reach)):
-            keep_meeting(d, row, first_near(d, row), second_near(d, row), normal)
+            own = (d.convex_near[row, 7], d.convex_near[row, 8], d.convex_near[row, 9])
+            aside = scale(sub(own, normal), half)  # as MuJoCo takes the thickness off along another normal than it put it on
+            keep_meeting(d, row, add(first_near(d, row), aside), sub(second_near(d, row), aside), normal)
 
 
 @kernel(scalar=True)
