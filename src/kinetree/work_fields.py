@@ -165,7 +165,8 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("hull_stack", "maxface 2", INT, "1", "collision: triangles and sides still to look at", "collision"),
     Work("clip_corner", "maxhull 9", REAL, "m", "collision: face that clips, and two polygons", "collision"),
     # speculative contacts: how far bodies move within a step, and where geoms will meet
-    Work("body_motion", "nbody 6", REAL, "rad; m", "collision: turn and displacement of the body in one step", "collision"),
+    Work("body_motion", "nbody 6", REAL, "mixed", "collision: turn [rad], displacement [m] of the body in one step",
+          "collision"),
     Work("swept_near", "4 16", REAL, "m; 1", "collision: distance, points now and when geoms meet, normal", "collision"),
     # what solvers solve at once: an island, or everything if islands are disabled
     Work("group", "", INT, "1", "solvers: the group at hand", "fwd_constraint"),

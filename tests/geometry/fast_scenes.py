@@ -38,7 +38,9 @@ def two_thrown(first: str, second: str, attributes: str = "", flags: str = "", o
     )
 
 
-def throw_together(mj: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, square: bool, spin: float) -> None:
+def throw_together(
+    mj: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Generator, square: bool, spin: float
+) -> None:
     """A random state in which two geoms fly at each other. square: neither is turned, or turns."""
     for k in range(mj.njnt):
         data.qpos[7 * k : 7 * k + 3] = rng.uniform(-0.4, 0.4, 3)
@@ -75,7 +77,9 @@ def _some_geom(rng: np.random.Generator, name: str) -> str:
 
 
 def _body(rng: np.random.Generator, spread: float, content: str) -> str:
-    return f'<body pos="{_list(rng.uniform(-spread, spread, 3))}" quat="{_list(random_quaternion(rng))}">{content}</body>'
+    return (
+        f'<body pos="{_list(rng.uniform(-spread, spread, 3))}" quat="{_list(random_quaternion(rng))}">{content}</body>'
+    )
 
 
 def _chain(rng: np.random.Generator, root: str, name: str) -> str:

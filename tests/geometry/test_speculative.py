@@ -36,7 +36,10 @@ VARIANTS = {
     "plain": {},
     "margin and gap": {"attributes": 'margin=".006" gap=".02"'},
     "one contact": {"flags": 'multiccd="disable"'},
-    "override": {"flags": 'override="enable"', "options": 'o_margin=".01" o_solref=".04 1.2" o_solimp=".8 .9 .01 .5 2"'},
+    "override": {
+        "flags": 'override="enable"',
+        "options": 'o_margin=".01" o_solref=".04 1.2" o_solimp=".8 .9 .01 .5 2"',
+    },
     "direct reference": {"attributes": 'solref="-900 -20"'},
     "no spring": {"attributes": 'solref="0 -150" solimp=".99 .99 .003"'},
     "stiff": {"attributes": 'solref=".004 .7"', "flags": 'refsafe="disable"'},
@@ -72,7 +75,9 @@ def test_two_shapes(pair):
 
 
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "plain"])
-@pytest.mark.parametrize("pair", [("plane", "box"), ("capsule", "box"), ("box", "mesh"), ("sphere", "sphere")], ids=" ".join)
+@pytest.mark.parametrize(
+    "pair", [("plane", "box"), ("capsule", "box"), ("box", "mesh"), ("sphere", "sphere")], ids=" ".join
+)
 def test_margins_references_and_flags(pair, variant):
     what = f"{' '.join(pair)}, {variant}"
     assert compared(two_thrown(*pair, **VARIANTS[variant]), STATES, what)[0] > 6, what
@@ -228,7 +233,9 @@ def test_height_fields_have_none():
 
 def test_a_body_of_many_geoms_is_swept_as_a_whole():
     """It takes part in the broad phase as a tree of boxes."""
-    balls = "".join(f'<geom size=".01" pos="{x} {y} {0.02 * x}"/>' for x in np.linspace(-1, 1, 9) for y in np.linspace(-1, 1, 9))
+    balls = "".join(
+        f'<geom size=".01" pos="{x} {y} {0.02 * x}"/>' for x in np.linspace(-1, 1, 9) for y in np.linspace(-1, 1, 9)
+    )
     xml = f"""<mujoco>{option()}<worldbody><geom type="box" size="2 2 .01"/><body pos="0 0 .5"><freejoint/>{balls}</body>
         </worldbody></mujoco>"""
     assert contacts(xml, (0, 0, -70, 0, 0, 0)) == 81
@@ -239,7 +246,8 @@ def test_a_body_of_many_geoms_is_swept_as_a_whole():
 
 
 CHAIN = f"""<mujoco>{option()}<worldbody><geom type="plane" size="9 9 1" pos="0 0 -1.5"/>
-    <geom type="box" size=".002 1 1" pos="1 0 0" euler="0 10 5"/><geom type="capsule" size=".01 .5" pos="-1 .2 .1" euler="80 0 0"/>
+    <geom type="box" size=".002 1 1" pos="1 0 0" euler="0 10 5"/>
+    <geom type="capsule" size=".01 .5" pos="-1 .2 .1" euler="80 0 0"/>
     <body pos="0 0 0"><joint axis=".3 1 .1"/><geom type="capsule" size=".01" fromto="0 0 0 .5 .1 0"/>
     <body pos=".5 .1 0"><joint axis="1 .2 .7"/><geom type="box" size=".2 .01 .02" pos=".2 0 0"/>
     <body pos=".4 0 0"><joint type="ball"/><geom type="ellipsoid" size=".02 .1 .05" pos="0 .1 0"/></body></body></body>
@@ -281,7 +289,9 @@ def test_a_ball_lands_on_the_wall_at_the_end_of_the_step(speed):
     share, radius = 0.3, 0.05  # of the step until it meets the wall
     start = radius + 0.01 + share * STEP * speed
     xml = BALL.format(option=option('gravity="disable"'), kind="box", shape='size="1 1 .01" solimp=".9999 .9999 .001"')
-    model = kt.load(xml.replace('pos="0 0 .5"', f'pos="0 0 {start}"').replace('size=".05"', 'size=".05" solimp=".9999 .9999 .001"'))
+    model = kt.load(
+        xml.replace('pos="0 0 .5"', f'pos="0 0 {start}"').replace('size=".05"', 'size=".05" solimp=".9999 .9999 .001"')
+    )
     data = kt.Data(model)
     data.qvel[2] = -speed
     kt.step(model, data)
@@ -379,7 +389,10 @@ def test_single_precision_has_them_too(seed):
         lanes.store(lane, out)
         own = np.flatnonzero(out.contact_dist < FAR)
         ours, wanted = (
-            {tuple(pair): dist for pair, dist in zip(d.contact_geom[rows_].tolist(), d.contact_dist[rows_], strict=True)}
+            {
+                tuple(pair): dist
+                for pair, dist in zip(d.contact_geom[rows_].tolist(), d.contact_dist[rows_], strict=True)
+            }
             for d, rows_ in ((out, own), (data, np.arange(data.ncon)))
         )
         assert len(set(ours) ^ set(wanted)) <= 1, f"lane {lane}: {set(ours) ^ set(wanted)}"

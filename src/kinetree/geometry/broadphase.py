@@ -202,7 +202,7 @@ def sweep(m, d, axis, count, trees):
 
 @kernel
 def walks_trees(m, d, p):
-    """Whether MuJoCo finds the pairs of a candidate's bodies by trees of boxes, and sorts them; what is fast it looks at one by one."""
+    """Whether MuJoCo finds the pairs of a candidate's bodies by trees of boxes, and sorts them: not if some geom is fast."""
     first, second = candidate_bodies(m, d, p)
     if m.opt_disableflags & DisableBit.MIDPHASE != 0:
         return False

@@ -1,9 +1,9 @@
 """How far geoms move within the next step, and bounds of where they are meanwhile: for speculative contacts.
 
-MuJoCo: mjc_geomStepMotion, and what EnableBit.SPECULATIVE adds to mj_filterSphere and to the boxes of mj_broadphase. A motion is
-what a velocity comes to in one time step, with accelerations left out: [turn; displacement], in radians and metres. Bodies are
-asked before com_vel runs, so their motions are added up here, joint after joint. Only what the text below calls fast in a pair
-can jump over something: it travels farther than the thinner of both geoms is thick.
+MuJoCo: mjc_geomStepMotion, and what EnableBit.SPECULATIVE adds to mj_filterSphere and to the boxes of mj_broadphase. A motion
+is what a velocity comes to in one time step, with accelerations left out: [turn; displacement], in radians and metres. Bodies
+are asked before com_vel runs, so their motions are added up here, dof after dof. Of two geoms one is fast if it travels
+farther than half the thickness of the thinner one: only then can it jump over the other.
 Reads: xpos, cdof, qvel, geom_xpos. Writes: body_motion.
 """
 
@@ -74,7 +74,7 @@ def travel(m, g, turn, displacement):
 
 
 @kernel
-def thickness(m, g):
+def half_thickness(m, g):
     """Half the least extent of a geom along its own axes."""
     return minimum(m.geom_aabb[g, 3], minimum(m.geom_aabb[g, 4], m.geom_aabb[g, 5]))
 
@@ -83,13 +83,13 @@ def thickness(m, g):
 def thinner(m, g0, g1):
     """Half the thickness of the thinner of two geoms, the first of which may be a plane."""
     if m.geom_type[g0] == GeomType.PLANE:
-        return thickness(m, g1)
-    return minimum(thickness(m, g0), thickness(m, g1))
+        return half_thickness(m, g1)
+    return minimum(half_thickness(m, g0), half_thickness(m, g1))
 
 
 @kernel
 def fast_part(m, d, g, least):
-    """Where a geom travels that far, and its displacement, zero where it does not."""
+    """Where a geom travels at least that far, and its displacement, zero where it does not."""
     none = zero(d.geom_xpos[g, 0])
     fast, displacement = none > 1.0, (none, none, none)
     if is_swept(m, g) and can_move(m, m.geom_bodyid[g]):
@@ -101,7 +101,7 @@ def fast_part(m, d, g, least):
 
 @kernel
 def is_fast(m, d, g0, g1):
-    """Where one of two geoms moves, and farther than the thinner of both is thick."""
+    """Where one of two geoms is fast."""
     least = maximum(thinner(m, g0, g1), MIN_VALUE)
     first, _ = fast_part(m, d, g0, least)
     second, _ = fast_part(m, d, g1, least)
@@ -110,7 +110,7 @@ def is_fast(m, d, g0, g1):
 
 @kernel
 def some_geom_is_fast(m, d, a, b):
-    """Where some geom of two bodies travels farther than the thinnest of them all is thick."""
+    """Where some geom of two bodies travels farther than half the thickness of the thinnest of them all."""
     least = zero(d.xpos[0, 0]) + EVERYWHERE
     fast = least < 0.0
     for search in range(2):  # for the thinnest, then for one that is fast
@@ -118,7 +118,7 @@ def some_geom_is_fast(m, d, a, b):
             body = a if side == 0 else b
             for g in range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body]):
                 if is_swept(m, g) and search == 0:
-                    least = minimum(least, maximum(thickness(m, g), MIN_VALUE))
+                    least = minimum(least, maximum(half_thickness(m, g), MIN_VALUE))
                 elif search == 1:
                     mine, _ = fast_part(m, d, g, least)
                     fast = fast | mine

@@ -1,20 +1,20 @@
 """Contacts that geoms will have before the next step is over: speculative contacts, of geoms that might jump over each other.
 
-MuJoCo: EnableBit.SPECULATIVE in mj_collision, mjc_advanceGeomPair. Where a pair of geoms has no contact that gives force and one
-of them is fast (`motion.py`), both are moved on until they meet (`advancement.py`). The points in which they do are carried back
-to where they are now, between them stands the contact, if nothing is in the way (`sight.py`). Its distance is not that of
-the surfaces, but one for which the row's reference acceleration takes off as much speed as makes them just meet at the end of
-the step.
-Scratch: a row of swept_near for each contact: distance (FAR: none; before the stage runs, in row 0, 0 where it is asked), points
-of both geoms where they are now, and where they meet, normal.
+MuJoCo: EnableBit.SPECULATIVE in mj_collision, mjc_advanceGeomPair. Where a pair of geoms has no contact that gives force and
+one of them is fast (`motion.py`), both are moved on until they meet (`advancement.py`). The points in which they do are
+carried back to where they are now; between them stands the contact, if nothing is in the way (`sight.py`). Its distance is
+not that of the surfaces, but one for which the row's reference acceleration takes off as much speed as lets them just meet
+at the end of the step.
+Scratch: a row of swept_near for each contact: distance (FAR: none; before the stage runs, 0 in row 0 where it is asked),
+points of both geoms where they are now and where they meet, normal.
 """
 
+from ..capacity import MAXCON
 from ..kernel import kernel, stage
 from ..kernel.ops import all_, any_, maximum, minimum, sqrt, where, zero
 from ..math.constants import MIN_VALUE
-from ..math.vec3 import add, add_scaled, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub, unit
+from ..math.vec3 import add, add_scaled, get3, get9, mul_mat_t_vec, mul_mat_vec, scale, sub
 from ..needs import flag
-from ..capacity import MAXCON
 from ..types import DisableBit, EnableBit, GeomType, Integrator
 from .advancement import advance, direction
 from .clip import MOST, add_neighbours
@@ -23,7 +23,7 @@ from .convex import REACH, first_near, second_near
 from .gjk import note_near
 from .hull import keep_simplex
 from .motion import is_fast, is_swept, motion_of, travel
-from .parameters import NO_PAIR, margin_of, solimp_of, solref_of
+from .parameters import margin_of, solimp_of, solref_of
 from .sight import is_hidden, pair_of
 from .support import KIND, orientation, position
 
@@ -105,7 +105,9 @@ def meeting_points(m, d, n, reach):
         keep_simplex(d, n)
         for row in range(add_neighbours(m, d, 0, reach)):
             own = (d.convex_near[row, 7], d.convex_near[row, 8], d.convex_near[row, 9])
-            aside = scale(sub(own, normal), half)  # as MuJoCo takes the thickness off along another normal than it put it on
+            aside = scale(
+                sub(own, normal), half
+            )  # as MuJoCo takes the thickness off along another normal than it put it on
             keep_meeting(d, row, add(first_near(d, row), aside), sub(second_near(d, row), aside), normal)
 
 
@@ -117,7 +119,7 @@ def row_point(d, row, at):
 
 @kernel(scalar=True)
 def is_row_hidden(m, d, row, front, back):
-    """Whether something is in the way of either point, or between both where they meet. front: the geom that travels farther."""
+    """Whether something is in the way of either point, or between both where they meet. front: what travels farther."""
     g0, g1 = d.narrow_geom[0], d.narrow_geom[1]
     return (
         is_hidden(m, d, g0, g1, row_point(d, row, NOW), row_point(d, row, THEN))
@@ -135,7 +137,7 @@ def own_travel(m, d, g):
 
 @stage(scalar=True, when=flag(EnableBit.SPECULATIVE), part_of="collision", unfused=True)
 def swept_points(m, d):
-    """Speculative contacts of the pair in narrow_geom, in swept_near, of which the first points become the place of the contact.
+    """Speculative contacts of the pair in narrow_geom, in swept_near, whose first points become the places of the contacts.
 
     Part of MuJoCo's mj_collision.
     """
@@ -187,7 +189,10 @@ def foresee(m, d, g0, g1, pair, begin):
         d.contact_dist[k] = where(met, FAR, d.contact_dist[k])
     first = d.ncon[0]
     for row in range(MOST):
-        dist, normal = d.swept_near[row, 0], (d.swept_near[row, NORMAL], d.swept_near[row, NORMAL + 1], d.swept_near[row, NORMAL + 2])
+        dist, normal = (
+            d.swept_near[row, 0],
+            (d.swept_near[row, NORMAL], d.swept_near[row, NORMAL + 1], d.swept_near[row, NORMAL + 2]),
+        )
         place = (d.swept_near[row, NOW], d.swept_near[row, NOW + 1], d.swept_near[row, NOW + 2])
         add_contact(d, g0, g1, dist < FAR, dist, place, normal, ANY_TANGENT)
     return first
