@@ -167,6 +167,7 @@ WORK_FIELDS: dict[str, Field] = table([
     # speculative contacts: how far bodies move within a step, and where geoms will meet
     Work("body_motion", "nbody 6", REAL, "mixed", "collision: turn [rad], displacement [m] of the body in one step",
           "collision"),
+    Work("foreseen", "", INT, "1", "collision: 1 if some geom may be fast", "collision"),
     Work("swept_near", "4 16", REAL, "m; 1", "collision: distance, points now and when geoms meet, normal", "collision"),
     # what solvers solve at once: an island, or everything if islands are disabled
     Work("group", "", INT, "1", "solvers: the group at hand", "fwd_constraint"),

@@ -48,7 +48,7 @@ def box_of(m, d, g):
     hx, hy, hz = hx + pad * (hx + absolute(x)), hy + pad * (hy + absolute(y)), hz + pad * (hz + absolute(z))
     hx, hy, hz = hx + margin, hy + margin, hz + margin
     box = (x - hx, y - hy, z - hz, x + hx, y + hy, z + hz)
-    if foresees(m):
+    if foresees(d):
         box = box_on_the_way(m, d, m.geom_bodyid[g], get3(d.geom_xpos, g), m.geom_rbound[g], box)
     return box
 
@@ -76,7 +76,7 @@ def balls_meet(m, d, g0, g1, reach):
 def may_come_near(m, d, g0, g1, reach):
     """Where the balls around two geoms are not farther apart than reach, now or, with speculative contacts, during the step."""
     meet = balls_meet(m, d, g0, g1, reach)
-    if foresees(m) and not all_(meet):
+    if foresees(d) and not all_(meet):
         meet = balls_meet_on_the_way(m, d, g0, g1, reach)
     return meet
 

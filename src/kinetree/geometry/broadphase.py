@@ -206,7 +206,7 @@ def walks_trees(m, d, p):
     first, second = candidate_bodies(m, d, p)
     if m.opt_disableflags & DisableBit.MIDPHASE != 0:
         return False
-    return not foresees(m) or not any_(some_geom_is_fast(m, d, first, second))
+    return not foresees(d) or not any_(some_geom_is_fast(m, d, first, second))
 
 
 @kernel

@@ -19,7 +19,7 @@ from .contact_list import forget_rows
 from .convex import REACH, convex
 from .filter import bodies_of, by_type, listed
 from .hfield import terrain
-from .motion import foresees, set_motions
+from .motion import foresees, is_wanted, look_ahead
 from .parameters import NO_PAIR, reach_of, set_parameters
 from .plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from .plane_mesh import plane_mesh
@@ -110,7 +110,7 @@ def collide(m, d, g0, g1, pair):
     begin = d.ncon[0]
     if not costly or any_(oriented_boxes_meet(m, d, g0, g1, reach)):
         touch(SHAPES * kind0 + kind1, m, d, g0, g1, reach)
-    ahead = foresee(m, d, g0, g1, pair, begin) if foresees(m) else d.ncon[0]
+    ahead = foresee(m, d, g0, g1, pair, begin) if foresees(d) else d.ncon[0]
     set_parameters(m, d, g0, g1, pair, begin, ahead, minimum(d.ncon[0], d.capacity[MAXCON]))
 
 
@@ -154,8 +154,9 @@ def collision(m, d):
     forget_rows(d)  # they speak of contacts that are no more
     still = m.opt_enableflags & EnableBit.SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
     if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and m.nbody > 1 and not still:
-        if foresees(m):
-            set_motions(m, d)
+        d.foreseen[0] = 0
+        if is_wanted(m):
+            look_ahead(m, d)
         find_candidates(m, d)
         body, p, explicit = -1, -1, 0
         while body < m.nbody or explicit < m.npair:

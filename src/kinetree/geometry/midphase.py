@@ -43,7 +43,7 @@ def node_box(m, d, body, node):
     radius = norm((hx, hy, hz))
     hx, hy, hz = hx + margin, hy + margin, hz + margin
     box = (x - hx, y - hy, z - hz, x + hx, y + hy, z + hz)
-    return box_on_the_way(m, d, body, (x, y, z), radius, box) if foresees(m) else box
+    return box_on_the_way(m, d, body, (x, y, z), radius, box) if foresees(d) else box
 
 
 @kernel

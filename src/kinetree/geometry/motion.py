@@ -4,13 +4,13 @@ MuJoCo: mjc_geomStepMotion, and what EnableBit.SPECULATIVE adds to mj_filterSphe
 is what a velocity comes to in one time step, with accelerations left out: [turn; displacement], in radians and metres. Bodies
 are asked before com_vel runs, so their motions are added up here, dof after dof. Of two geoms one is fast if it travels
 farther than half the thickness of the thinner one: only then can it jump over the other.
-Reads: xpos, cdof, qvel, geom_xpos. Writes: body_motion.
+Reads: xpos, cdof, qvel, geom_xpos. Writes: body_motion, foreseen.
 """
 
 from ..dynamics.sleep_state import BODIES, BODIES_END
 from ..dynamics.velocity import lever
 from ..kernel import kernel
-from ..kernel.ops import maximum, minimum, where, zero
+from ..kernel.ops import any_, maximum, minimum, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import add_scaled6, angular, get6, linear, set6, shift_motion
 from ..math.vec3 import add_scaled, dot, get3, norm, sub, where3
@@ -22,9 +22,15 @@ EVERYWHERE = 1e10  # beyond all geoms
 
 
 @kernel
-def foresees(m):
-    """Whether there are speculative contacts."""
+def is_wanted(m):
+    """Whether there can be speculative contacts."""
     return m.opt_enableflags & EnableBit.SPECULATIVE != 0 and m.opt_disableflags & DisableBit.NATIVECCD == 0
+
+
+@kernel
+def foresees(d):
+    """Whether some geom may be fast."""
+    return d.foreseen[0] != 0
 
 
 @kernel
@@ -34,8 +40,23 @@ def is_swept(m, g):
 
 
 @kernel
-def set_motions(m, d):
-    """Fill in body_motion, at xpos, of all bodies that can move and are awake."""
+def may_be_fast(m, d, b, motion):
+    """Where a geom of a body may be faster than the thinnest geom of the model is thick: a bound that costs little."""
+    turn, displacement = angular(motion), linear(motion)
+    turned, moved, least = dot(turn, turn), dot(displacement, displacement), m.thinnest * m.thinnest
+    fast = moved < 0.0
+    for g in range(m.body_geomadr[b], m.body_geomadr[b] + m.body_geomnum[b]):
+        arm = sub(get3(d.geom_xpos, g), get3(d.xpos, b))
+        fast = fast | (3.0 * (moved + turned * (dot(arm, arm) + m.geom_rbound[g] * m.geom_rbound[g])) >= least)
+    return fast
+
+
+@kernel
+def look_ahead(m, d):
+    """Fill in body_motion, at xpos, of all bodies that can move and are awake, and whether any geom may be fast.
+
+    Where none is, as in most steps, nothing else is done about speculative contacts.
+    """
     for run in range(d.nawake_run[0]):
         for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
             if can_move(m, b):
@@ -46,6 +67,8 @@ def set_motions(m, d):
                 for i in range(m.body_dofadr[b], m.body_dofadr[b] + m.body_dofnum[b]):
                     motion = add_scaled6(motion, get6(d.cdof, i), m.opt_timestep * d.qvel[i])
                 set6(d.body_motion, b, motion)
+                if d.foreseen[0] == 0 and any_(may_be_fast(m, d, b, motion)):
+                    d.foreseen[0] = 1
 
 
 @kernel
