@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import runpy
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -297,6 +299,14 @@ def test_a_ball_lands_on_the_wall_at_the_end_of_the_step(speed):
     kt.step(model, data)
     left = data.qpos[2] - radius - 0.01
     assert left == pytest.approx(0.02 * share * STEP * speed, rel=0.01, abs=1e-9)
+
+
+def test_the_guide_has_the_table_of_the_thin_wall():
+    """Made by its script, which also asserts that both engines agree."""
+    root = Path(__file__).parents[2]
+    made = runpy.run_path(str(root / "docs" / "plots" / "thin_wall.py"))["table"]()
+    page = (root / "docs" / "guide" / "contacts.md").read_text(encoding="utf-8")
+    assert len(made) > 5 and not [line for line in made if line not in page]
 
 
 def test_a_sleeper_wakes_before_it_is_hit():
