@@ -27,7 +27,7 @@ OWN_FIELDS = {
     "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass",
     "saved_acc", "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias", "wrap_touch", "wrap_point",
     "sensor_due",
-    "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs", "contact_wrench", "aba_force",
+    "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs", "contact_wrench", "contact_swept", "aba_force",
     "aba_diagonal", "aba_qacc", "capacity", "needed", "overflow", "solver_improvement", "solver_gradient",
     "solver_lineslope", "ngroup", "group_part", "dof_run", "row_run", "nawake_run", "awake_run", "qpos_asleep",
     "edition_asleep", "tree_order", "frame_asleep",

@@ -130,6 +130,7 @@ OTHER = '<body pos="0 0 1"><joint/><geom size=".1"/><site name="t"/></body>'
 EGG = '<body name="egg" pos="0 0 1"><joint/><geom type="ellipsoid" size=".1 .2 .1"/></body>'
 DISTANCE = '<sensor><distance geom1="ball" body2="egg" cutoff="2"/></sensor>'
 CLOCK, TOUCH, GYRO = "clock", 'touch site="s"', 'gyro site="s"'
+THROWN = '<body pos="0 0 2"><joint type="slide" axis="0 0 -1" springref="9" stiffness="1e5"/><geom size=".1"/></body>'
 ASLEEP = scene(flags='sleep="enable"'), PLAIN
 NEWTON, EULER = (PLAIN, scene(option='solver="CG"')), (PLAIN, scene(option='integrator="RK4"'))
 MEASURED = sensors(CLOCK), PLAIN
@@ -144,6 +145,7 @@ CONDITIONS = {
     "pair_distance": MEASURED_DISTANCE,
     "nearest_points": MEASURED_DISTANCE,
     "distance_readings": MEASURED_DISTANCE,
+    "swept_points": (scene(THROWN, flags='speculative="enable"'), scene(THROWN)),
     "update_sleep": ASLEEP,
     "lie_down": ASLEEP,
     "fall_asleep_apart": ASLEEP,

@@ -218,6 +218,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("contact_geom", "maxcon 2", INT, "1", "both geoms", "collision"),
     Result("contact_exclude", "maxcon", INT, "1", "0 if it gives force, 1 if in the gap, 3 if it can move nothing",
            "collision"),
+    Note("contact_swept", "maxcon", INT, "1", "collision: 1 if it is speculative", "collision"),
     Result("contact_efc_address", "maxcon", INT, "1", "first row, -1 if none", "make_constraint"),
     # islands
     Result("tree_island", "ntree", INT, "1", "island of the tree, -1 if none", "make_constraint"),

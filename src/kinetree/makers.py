@@ -47,7 +47,7 @@ MAKERS: dict[str, Maker] = {
     "rne": Maker(pipeline.rne_bias, beside=(pipeline.tendon_bias,)),
     "fwd_actuation": Maker(pipeline.actuator_forces, beside=(pipeline.actuator_dynamics,)),
     "fwd_acceleration": Maker(pipeline.fwd_acceleration),
-    "collision": Maker(pipeline.collision),
+    "collision": Maker(pipeline.collision, unless=("com_pos",)),  # motion axes are read for speculative contacts alone
     "make_constraint": Maker(pipeline.make_constraint),
     "reference_constraint": Maker(pipeline.reference_constraint),
     "fwd_constraint": Maker(  # a controller has its own inertia and bias, and gives qacc_smooth

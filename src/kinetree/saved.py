@@ -32,7 +32,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "ten_wrapadr": (0, "2 nwrap + 1"), "ten_wrapnum": (0, "2 nwrap + 1"), "wrap_obj": (-2, "ngeom"),
     "moment_rownnz": (0, "nv + 1"), "moment_rowadr": (0, "nJmom + 1"), "moment_colind": (0, "nv"),
     "contact_dim": (0, 7), "contact_geom": (0, "ngeom"), "contact_exclude": (0, 4),
-    "contact_efc_address": (-1, "maxefc"),
+    "contact_swept": (0, 2), "contact_efc_address": (-1, "maxefc"),
     "tree_island": (-1, "ntree"), "island_ntree": (0, "ntree + 1"), "island_itreeadr": (0, "ntree + 1"),
     "map_itree2tree": (0, "ntree"), "dof_island": (-1, "ntree"), "island_nv": (0, "nv + 1"),
     "island_idofadr": (0, "nv + 1"), "island_dofadr": (0, "nv + 1"), "map_dof2idof": (0, "nv"), "map_idof2dof": (0, "nv"),

@@ -162,6 +162,11 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("hull_rim", "maxface 2", INT, "1", "collision: triangle and side at each edge of the hole", "collision"),
     Work("hull_stack", "maxface 2", INT, "1", "collision: triangles and sides still to look at", "collision"),
     Work("clip_corner", "maxhull 9", REAL, "m", "collision: face that clips, and two polygons", "collision"),
+    # speculative contacts: how far bodies move within a step, and where geoms will meet
+    Work("body_motion", "nbody 6", REAL, "mixed", "collision: turn [rad], displacement [m] of the body in one step",
+          "collision"),
+    Work("foreseen", "", INT, "1", "collision: 1 if some geom may be fast", "collision"),
+    Work("swept_near", "4 16", REAL, "m; 1", "collision: distance, points now and when geoms meet, normal", "collision"),
     # what solvers solve at once: an island, or everything if islands are disabled
     Work("group", "", INT, "1", "solvers: the group at hand", "fwd_constraint"),
     # constraint rows

@@ -60,7 +60,7 @@ def test_planes_and_height_fields_never_meet():
     assert data.ncon == theirs.ncon == 0
 
 
-@pytest.mark.parametrize("flag", [kt.EnableBit.IPC, kt.EnableBit.SPECULATIVE])
+@pytest.mark.parametrize("flag", [kt.EnableBit.IPC])
 def test_flags_that_are_refused_when_loading_are_refused_later(flag):
     model = kt.load(WORLD.format(z=2, more=""))
     before = model.opt.enableflags

@@ -63,8 +63,3 @@ def test_the_older_solver_does_not_matter_to_closed_forms():
     model.opt.disableflags = kt.DisableBit.NATIVECCD
     with pytest.warns(kt.SimulationWarning, match="nativeccd"):
         kt.forward(model, kt.Data(model))
-
-
-def test_the_speculative_flag_is_refused():
-    with pytest.raises(kt.UnsupportedFeatureError, match="flag speculative"):
-        kt.load('<mujoco><option><flag speculative="enable"/></option></mujoco>')

@@ -3,7 +3,8 @@
 A contact of dimension 1 has one row, along the normal. With an elliptic cone it has as many as dimensions: normal, two
 tangents, spin, two rolls. With a pyramid it has two edges, normal +- friction times tangent, for each dimension but the first.
 Reads: contact_dist, contact_pos, contact_frame, contact_friction, contact_dim, contact_geom, contact_exclude,
-contact_includemargin, contact_adhesion, cdof, xpos. Writes: contact_efc_address, contact_exclude (3: it can move nothing).
+contact_includemargin, contact_swept, contact_adhesion, cdof, xpos. Writes: contact_efc_address, contact_exclude (3: it can
+move nothing).
 
 An adhesive contact in the gap pulls along its normal and has no friction. On lanes such a world has the rows of those where
 the surfaces touch: the first along the normal, the others neutral.
@@ -24,8 +25,8 @@ contact_width = kernel(contact_width)
 
 @kernel
 def touches(d, c):
-    """Where the surfaces are near enough for friction."""
-    return d.contact_dist[c] < d.contact_includemargin[c]
+    """Where the surfaces are near enough for friction; those of a speculative contact always are, where it exists."""
+    return d.contact_dist[c] < (FAR if d.contact_swept[c] != 0 else d.contact_includemargin[c])
 
 
 @kernel

@@ -5,14 +5,14 @@ Reads: geom_xpos, geom_xmat.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, zero
+from ..kernel.ops import absolute, all_, zero
 from ..math.constants import resolved
 from ..math.vec3 import add, dot, get3, get9, mul_mat_vec, sub
 from ..types import GeomType
+from .motion import EVERYWHERE, balls_meet_on_the_way, box_on_the_way, foresees
 from .parameters import overrides
 from .plane import z_axis
 
-EVERYWHERE = 1e10  # beyond all geoms
 PAD = 1e-10  # share of its size and place by which a box is taken larger, so that rounding separates nothing
 
 
@@ -47,7 +47,10 @@ def box_of(m, d, g):
     pad = resolved(PAD, x)
     hx, hy, hz = hx + pad * (hx + absolute(x)), hy + pad * (hy + absolute(y)), hz + pad * (hz + absolute(z))
     hx, hy, hz = hx + margin, hy + margin, hz + margin
-    return x - hx, y - hy, z - hz, x + hx, y + hy, z + hz
+    box = (x - hx, y - hy, z - hz, x + hx, y + hy, z + hz)
+    if foresees(d):
+        box = box_on_the_way(m, d, m.geom_bodyid[g], get3(d.geom_xpos, g), m.geom_rbound[g], box)
+    return box
 
 
 @kernel
@@ -67,6 +70,15 @@ def balls_meet(m, d, g0, g1, reach):
         return dot(difference, z_axis(d, g0)) <= reach + m.geom_rbound[g1]
     limit = m.geom_rbound[g0] + m.geom_rbound[g1] + reach
     return dot(difference, difference) <= limit * limit
+
+
+@kernel
+def may_come_near(m, d, g0, g1, reach):
+    """Where the balls around two geoms are not farther apart than reach, now or, with speculative contacts, during the step."""
+    meet = balls_meet(m, d, g0, g1, reach)
+    if foresees(d) and not all_(meet):
+        meet = balls_meet_on_the_way(m, d, g0, g1, reach)
+    return meet
 
 
 @kernel

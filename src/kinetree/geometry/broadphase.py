@@ -14,9 +14,10 @@ from ..kernel import kernel
 from ..kernel.ops import all_, any_, maximum, minimum, zero
 from ..math.vec3 import get3
 from ..types import DisableBit
-from .bounds import EVERYWHERE, balls_meet, box_of, boxes_meet
+from .bounds import box_of, boxes_meet, may_come_near
 from .filter import bits_match, bodies_match, bodies_of, by_type, can_move, excluded
 from .midphase import behind, geom_at, has_tree, node_box, overlap
+from .motion import EVERYWHERE, foresees, some_geom_is_fast
 from .parameters import NO_PAIR, reach_of
 
 AXES = 3  # added to the axis in sweep_axis where bodies of many geoms are one
@@ -123,7 +124,7 @@ def consider(m, d, g, h):
     if bits_match(m, g, h):
         first, second = bodies_of(m, g, h)
         g0, g1 = by_type(m, minimum(g, h), maximum(g, h))
-        if bodies_match(m, d, first, second) and any_(balls_meet(m, d, g0, g1, reach_of(m, g0, g1, NO_PAIR))):
+        if bodies_match(m, d, first, second) and any_(may_come_near(m, d, g0, g1, reach_of(m, g0, g1, NO_PAIR))):
             if not excluded(m, first, second):
                 k = d.ncandidate[0]
                 d.ncandidate[0] = k + 1
@@ -200,15 +201,25 @@ def sweep(m, d, axis, count, trees):
 
 
 @kernel
+def walks_trees(m, d, p):
+    """Whether MuJoCo finds the pairs of a candidate's bodies by trees of boxes, and sorts them: not if some geom is fast."""
+    first, second = candidate_bodies(m, d, p)
+    if m.opt_disableflags & DisableBit.MIDPHASE != 0:
+        return False
+    return not foresees(d) or not any_(some_geom_is_fast(m, d, first, second))
+
+
+@kernel
 def comes_before(m, d, p, q):
     """Whether candidate p comes before q of the same two bodies: by first and then second geom of the contact.
 
     Without MuJoCo's mid phase it is the geom of the first body that counts first.
     """
     p0, p1, q0, q1 = d.candidate_geom[p, 0], d.candidate_geom[p, 1], d.candidate_geom[q, 0], d.candidate_geom[q, 1]
-    if m.opt_disableflags & DisableBit.MIDPHASE != 0:
-        p0, p1, q0, q1 = minimum(p0, p1), maximum(p0, p1), minimum(q0, q1), maximum(q0, q1)
-    return p0 < q0 or (p0 == q0 and p1 < q1)
+    as_contact = p0 < q0 or (p0 == q0 and p1 < q1)
+    p0, p1, q0, q1 = minimum(p0, p1), maximum(p0, p1), minimum(q0, q1), maximum(q0, q1)
+    as_listed = p0 < q0 or (p0 == q0 and p1 < q1)
+    return as_contact if as_contact == as_listed or walks_trees(m, d, p) else as_listed
 
 
 @kernel

@@ -147,7 +147,7 @@ def clip_by_face(d, sides, n, normal, margin):
 
 @kernel(scalar=True)
 def clip_polygon(d, sides, n, normal, direction, margin):
-    """Contacts of a polygon of n corners with a face, which has a normal; none if nothing is left of it.
+    """Contacts of a polygon of n corners with a face, which has a normal; none if nothing is left of it. Returns how many.
 
     direction: outward normal of the polygon.
     """
@@ -157,6 +157,7 @@ def clip_polygon(d, sides, n, normal, direction, margin):
         chosen, left = largest_quadrilateral(d, column, left), MOST
     for row in range(left):
         note_on_face(d, row, point(d, chosen[row], column), normal, direction, False)
+    return left
 
 
 @kernel(scalar=True)
@@ -174,7 +175,9 @@ def farthest(d, column, n):
 
 @kernel(scalar=True)
 def clip_segment(d, sides, p, q, normal, flipped, margin):
-    """Contacts of an edge from p to q with a face: the ends of what is left of it. flipped: the face is the second shape's.
+    """Contacts of an edge from p to q with a face: the ends of what is left of it; returns how many.
+
+    flipped: the face is the second shape's.
 
     The edge is a polygon there and back, as in MuJoCo, which decides the order of its ends; an end that was cut off has two
     corners there.
@@ -184,11 +187,12 @@ def clip_segment(d, sides, p, q, normal, flipped, margin):
     ends = farthest(d, column, left) if left > 2 else (0, 1)
     for row in range(minimum(left, 2)):
         note_on_face(d, row, point(d, ends[row], column), normal, scale(normal, -1.0), flipped)
+    return minimum(left, 2)
 
 
 @kernel(scalar=True)
 def clip_edge(m, d, side, margin, out):
-    """Contacts of an edge of shape `side` with a face of the other, the first pair of them that is parallel; whether one is.
+    """Contacts of an edge of shape `side` with a face of the other, the first pair that is parallel: whether one is, how many.
 
     out: from that shape to the other; faces that look along it do not count.
     """
@@ -201,17 +205,17 @@ def clip_edge(m, d, side, margin, out):
                 back = d.convex_grown[side] if d.convex_side[side, KIND] == GeomType.CAPSULE else zero(margin)
                 begin, end = corner_of(m, d, side, 0), edge_end(m, d, side, i)
                 begin, end = add_scaled(begin, normal, back), add_scaled(end, normal, back)  # take off the margin
-                clip_segment(d, sides, begin, end, normal, side == 0, margin)
-                return True
-    return False
+                return True, clip_segment(d, sides, begin, end, normal, side == 0, margin)
+    return False, 0
 
 
 @kernel(scalar=True)
 def has_faces(m, d, side):
-    """Whether a shape has faces or edges: it is a box, a mesh whose polygons are known, a capsule or a cylinder."""
+    """Whether a shape has faces or edges: it is a box, a mesh whose polygons are known, a capsule, a cylinder or a plane."""
     kind = d.convex_side[side, KIND]
     return (
         kind == GeomType.BOX
+        or kind == GeomType.PLANE
         or is_round(d, side)
         or (kind == GeomType.MESH and m.mesh_polynum[m.geom_dataid[d.narrow_geom[side]]] > 0)
     )
@@ -229,23 +233,29 @@ def largest_face(m, d, side):
 
 @kernel(scalar=True)
 def add_neighbours(m, d, face, margin):
-    """Replace the contact in row 0 of convex_near by several, where faces or edges of the shapes meet in a triangle of EPA."""
+    """Replace the contact in row 0 of convex_near by several, where faces or edges of the shapes meet in a triangle of EPA.
+
+    Returns how many there are then, 0 if none was replaced.
+    """
     if not (has_faces(m, d, 0) and has_faces(m, d, 1)):
-        return
+        return 0
     out = (d.convex_near[0, 7], d.convex_near[0, 8], d.convex_near[0, 9])
     find_features(m, d, 0, face, out)
     find_features(m, d, 1, face, scale(out, -1.0))
     if not fits(d, MAXHULL, 2 * (largest_face(m, d, 0) + largest_face(m, d, 1))):
-        return
+        return 0
     i, j = opposed_faces(m, d, out)
     if i >= 0:
         sides, n = copy_face(m, d, 0, i, FACE), copy_face(m, d, 1, j, POLYGON)
-        clip_polygon(d, sides, n, face_normal(m, d, 0, i), face_normal(m, d, 1, j), margin)
+        normal = face_normal(m, d, 0, i)
+        direction = scale(normal, -1.0) if sides == 0 else face_normal(m, d, 1, j)  # a plane is parallel to nothing
+        return clip_polygon(d, sides, n, normal, direction, margin)
     else:
         fewer = d.feature[1, DIM] < d.feature[0, DIM] or d.feature[1, COUNT] == 0
         first = 1 if fewer and d.feature[1, DIM] < 3 and d.feature[0, COUNT] > 0 else 0  # whose edge is tried first
-        found = False
+        found, count = False, 0
         for k in range(2):
             side = first ^ k
             if not found and d.feature[side, DIM] < 3:
-                found = clip_edge(m, d, side, margin, scale(out, 1.0 - 2.0 * side))
+                found, count = clip_edge(m, d, side, margin, scale(out, 1.0 - 2.0 * side))
+        return count

@@ -11,7 +11,7 @@ from ..kernel.dispatch import dispatch
 from ..kernel.ops import any_, minimum
 from ..needs import shapes
 from ..types import DisableBit, EnableBit, GeomType, SleepState
-from .bounds import balls_meet, oriented_boxes_meet
+from .bounds import may_come_near, oriented_boxes_meet
 from .box_box import box_box
 from .broadphase import candidate_bodies, find_candidates
 from .capsule_box import capsule_box
@@ -19,10 +19,12 @@ from .contact_list import forget_rows
 from .convex import REACH, convex
 from .filter import bodies_of, by_type, listed
 from .hfield import terrain
+from .motion import foresees, is_wanted, look_ahead
 from .parameters import NO_PAIR, reach_of, set_parameters
 from .plane import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from .plane_mesh import plane_mesh
 from .round import capsule_capsule, sphere_capsule, sphere_cylinder, sphere_sphere
+from .speculative import foresee
 from .sphere_box import sphere_box
 
 
@@ -105,10 +107,11 @@ def collide(m, d, g0, g1, pair):
     """Add the contacts of two geoms, the first of which has the lower type. pair: the explicit pair, or NO_PAIR."""
     reach, kind0, kind1 = reach_of(m, g0, g1, pair), m.geom_type[g0], m.geom_type[g1]
     costly = kind0 == GeomType.CAPSULE and kind1 != GeomType.CAPSULE  # two boxes begin with this test themselves
+    begin = d.ncon[0]
     if not costly or any_(oriented_boxes_meet(m, d, g0, g1, reach)):
-        begin = d.ncon[0]
         touch(SHAPES * kind0 + kind1, m, d, g0, g1, reach)
-        set_parameters(m, d, g0, g1, pair, begin, minimum(d.ncon[0], d.capacity[MAXCON]))
+    ahead = foresee(m, d, g0, g1, pair, begin) if foresees(d) else d.ncon[0]
+    set_parameters(m, d, g0, g1, pair, begin, ahead, minimum(d.ncon[0], d.capacity[MAXCON]))
 
 
 @kernel
@@ -124,7 +127,7 @@ def can_touch(m, d, g0, g1, pair, last):
         )
         if m.opt_enableflags & EnableBit.SLEEP != 0 and not any_(awake):
             return False
-        return any_(balls_meet(m, d, g0, g1, reach_of(m, g0, g1, pair)))
+        return any_(may_come_near(m, d, g0, g1, reach_of(m, g0, g1, pair)))
     bodies, k = bodies_of(m, g0, g1), last - 1
     while k >= 0 and bodies_of(m, m.pair_geom1[k], m.pair_geom2[k]) == bodies:
         if listed(m, k, g0, g1):
@@ -151,6 +154,9 @@ def collision(m, d):
     forget_rows(d)  # they speak of contacts that are no more
     still = m.opt_enableflags & EnableBit.SLEEP != 0 and d.nv_awake[0] == 0 and m.nmocap == 0
     if m.opt_disableflags & OFF == 0 and m.ngeom > 0 and m.nbody > 1 and not still:
+        d.foreseen[0] = 0
+        if is_wanted(m):
+            look_ahead(m, d)
         find_candidates(m, d)
         body, p, explicit = -1, -1, 0
         while body < m.nbody or explicit < m.npair:

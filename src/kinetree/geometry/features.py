@@ -129,7 +129,10 @@ def list_cap(d, side, face):
 def find_features(m, d, side, face, direction):
     """Fill in a row of `feature` from a triangle of EPA; direction: out of the shape, towards the other."""
     find_corners(d, side, face)
-    if is_round(d, side):
+    if d.convex_side[side, KIND] == GeomType.PLANE:  # one face without corners
+        d.feature[side, DIM] = 3
+        list_face(d, side, 0)
+    elif is_round(d, side):
         list_cap(d, side, face)
     elif d.convex_side[side, KIND] == GeomType.BOX:
         list_box_faces(d, side, direction)
@@ -152,7 +155,7 @@ def face_normal(m, d, side, k):
     face, mat = face_number(m, d, side, k), orientation(d, side)
     if d.convex_side[side, KIND] == GeomType.MESH:
         return mul_mat_vec(mat, get3(m.mesh_polynormal, m.mesh_polyadr[m.geom_dataid[d.narrow_geom[side]]] + face))
-    axis = 2 if is_round(d, side) else face >> 1
+    axis = 2 if is_round(d, side) or d.convex_side[side, KIND] == GeomType.PLANE else face >> 1
     column = (d.convex_pose[side, 3 + axis], d.convex_pose[side, 6 + axis], d.convex_pose[side, 9 + axis])
     return scale(column, 1.0 - 2.0 * (face & 1))
 
@@ -237,6 +240,8 @@ def edge_direction(m, d, side, k):
 @kernel(scalar=True)
 def face_size(m, d, side, k):
     """How many corners face k of the list has."""
+    if d.convex_side[side, KIND] == GeomType.PLANE:
+        return 0
     if d.convex_side[side, KIND] == GeomType.BOX:
         return 4
     if is_round(d, side):
@@ -260,7 +265,12 @@ def cap_corner(m, d, side, cap, k):
 
 @kernel(scalar=True)
 def copy_face(m, d, side, k, column):
-    """Write the corners of face k, clockwise as seen from outside, into columns of clip_corner."""
+    """Write the corners of face k, clockwise as seen from outside, into columns of clip_corner; of a plane, a point of it."""
+    if d.convex_side[side, KIND] == GeomType.PLANE:
+        place = position(d, side)
+        for c in range(3):
+            d.clip_corner[0, column + c] = place[c]
+        return 0
     face, n = face_number(m, d, side, k), face_size(m, d, side, k)
     for i in range(n):
         if d.convex_side[side, KIND] == GeomType.BOX:
@@ -279,9 +289,11 @@ def copy_face(m, d, side, k, column):
 def opposed_faces(m, d, out):
     """The two faces, one of each list, that look at each other most squarely; (-1, -1) if none do.
 
-    out: from shape 0 to shape 1; faces that are along it do not count.
+    out: from shape 0 to shape 1; faces that are along it do not count. With a plane they need not be parallel.
     """
-    first, second, least = -1, -1, zero(d.convex_pose[0, 0]) - ALIGNED
+    first, second, least = -1, -1, zero(d.convex_pose[0, 0])
+    if d.convex_side[0, KIND] != GeomType.PLANE:
+        least = least - ALIGNED
     side = LEVEL * norm(out)
     for i in range(d.feature[0, COUNT]):
         p = face_normal(m, d, 0, i)

@@ -82,19 +82,26 @@ def note_near(d, row, dist, first, second, normal):
 
 @kernel(scalar=True)
 def gjk(m, d, cutoff):
+    """`gjk_from` the middles of the shapes."""
+    return gjk_from(m, d, cutoff, position(d, 0), position(d, 1))
+
+
+@kernel(scalar=True)
+def gjk_from(m, d, cutoff, start0, start1):
     """(corners of the last simplex, distance, whether the shapes are certainly apart).
 
     cutoff: greatest distance of interest [m]; if it is zero, only overlap counts. Beyond it the distance is FAR.
+    start0, start1: points of the shapes; the walk begins at their difference.
     """
     tolerance, exact, wants_distance = m.opt_ccd_tolerance, have_corners(d), cutoff > 0.0
     gap = 0.0 if exact else 0.5 * tolerance * tolerance
-    x = sub(position(d, 0), position(d, 1))
+    x = sub(start0, start1)
     none = resolved(MIN_VALUE, x[0])
     least = none if exact or wants_distance else maximum(4.0 * coarse(none), tolerance)
     length, before = norm(x), zero(x[0])
     if length < MIN_VALUE:  # only its direction counts, and any will do where it has none
         x, length = (before + 1.0, before, before), before + 1.0
-    note_near(d, 0, length, position(d, 0), position(d, 1), scale(x, -1.0))
+    note_near(d, 0, length, start0, start1, scale(x, -1.0))
     weights, n, apart = (before, before, before, before), 0, False
     for k in range(m.opt_ccd_iterations):
         first, second = support_pair(m, d, scale(x, -1.0 / length))

@@ -9,10 +9,11 @@ Reads: xipos, ximat.
 from ..kernel import kernel
 from ..kernel.ops import absolute, zero
 from ..math.constants import resolved
-from ..math.vec3 import add, get3, get9, mul_mat_vec
+from ..math.vec3 import add, get3, get9, mul_mat_vec, norm
 from ..types import DisableBit
 from .bounds import PAD
 from .filter import can_move
+from .motion import box_on_the_way, foresees
 from .parameters import overrides
 from .ray_mesh import last_below
 
@@ -39,8 +40,10 @@ def node_box(m, d, body, node):
         hx, hy, hz = hx + absolute(mat[k]) * size, hy + absolute(mat[3 + k]) * size, hz + absolute(mat[6 + k]) * size
     pad = resolved(PAD, x)
     hx, hy, hz = hx + pad * (hx + absolute(x)), hy + pad * (hy + absolute(y)), hz + pad * (hz + absolute(z))
+    radius = norm((hx, hy, hz))
     hx, hy, hz = hx + margin, hy + margin, hz + margin
-    return x - hx, y - hy, z - hz, x + hx, y + hy, z + hz
+    box = (x - hx, y - hy, z - hz, x + hx, y + hy, z + hz)
+    return box_on_the_way(m, d, body, (x, y, z), radius, box) if foresees(d) else box
 
 
 @kernel

@@ -5,7 +5,7 @@ condim and friction are the larger ones, solref and solimp means weighted by sol
 direct), adhesion the sum. EnableBit.OVERRIDE puts the numbers of the options in their place.
 Margins and gaps of two geoms add up. Contacts exist closer than margin + gap; they give force closer than margin.
 Writes: contact_includemargin, contact_friction, contact_solref, contact_solreffriction, contact_solimp, contact_adhesion,
-contact_surfacevel, contact_dim, contact_exclude, contact_efc_address.
+contact_surfacevel, contact_dim, contact_exclude, contact_swept, contact_efc_address.
 """
 
 from ..kernel import kernel
@@ -13,6 +13,7 @@ from ..kernel.ops import any_, maximum, minimum, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.vec3 import add, cross, dot, get3, get9, mul_mat_vec, sub
 from ..types import EnableBit
+from .contact_list import FAR
 
 NO_PAIR = -1  # for contacts that no explicit pair describes
 IN_GAP = 1  # of contact_exclude: too far apart for force
@@ -144,15 +145,19 @@ def set_surface_velocity(m, d, k):
 
 
 @kernel
-def set_parameters(m, d, g0, g1, pair, begin, end):
+def set_parameters(m, d, g0, g1, pair, begin, ahead, end):
     """Fill in the contacts of one pair of geoms, from begin up to end. pair: the explicit pair, or NO_PAIR.
+
+    Those from `ahead` on are speculative: they give force at any distance.
 
     In the gap there is no force but adhesion, along the normal only. On lanes a contact counts as in the gap if it is so in
     every world that has it; the rows look at the distance of each world themselves.
     """
     margin, adhesion, dim = margin_of(m, g0, g1, pair), adhesion_of(m, g0, g1, pair), condim_of(m, g0, g1, pair)
     for k in range(begin, end):
-        touching = d.contact_dist[k] < margin
+        swept = k >= ahead
+        touching = d.contact_dist[k] < (FAR if swept else margin)
+        d.contact_swept[k] = 1 if swept else 0
         d.contact_dim[k] = dim if any_(touching | (adhesion == 0.0)) else 1
         d.contact_exclude[k] = 0 if any_(touching | (adhesion != 0.0)) else IN_GAP
         d.contact_efc_address[k] = -1  # no rows yet
