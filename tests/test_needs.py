@@ -129,6 +129,7 @@ TENDON = '<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>'
 OTHER = '<body pos="0 0 1"><joint/><geom size=".1"/><site name="t"/></body>'
 EGG = '<body name="egg" pos="0 0 1"><joint/><geom type="ellipsoid" size=".1 .2 .1"/></body>'
 DISTANCE = '<sensor><distance geom1="ball" body2="egg" cutoff="2"/></sensor>'
+ENCLOSED = '<sensor><insidesite objtype="geom" objname="ball" site="s" enclosed="{}"/></sensor>'
 CLOCK, TOUCH, GYRO = "clock", 'touch site="s"', 'gyro site="s"'
 ASLEEP = scene(flags='sleep="enable"'), PLAIN
 NEWTON, EULER = (PLAIN, scene(option='solver="CG"')), (PLAIN, scene(option='integrator="RK4"'))
@@ -144,6 +145,7 @@ CONDITIONS = {
     "pair_distance": MEASURED_DISTANCE,
     "nearest_points": MEASURED_DISTANCE,
     "distance_readings": MEASURED_DISTANCE,
+    "enclosures": (scene(rest=ENCLOSED.format("true")), scene(rest=ENCLOSED.format("false"))),
     "update_sleep": ASLEEP,
     "lie_down": ASLEEP,
     "wake": ASLEEP,
