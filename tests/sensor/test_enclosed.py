@@ -53,7 +53,8 @@ def scene(corners: int = 15) -> mujoco.MjModel:
     )
     return mujoco.MjModel.from_xml_string(
         f"""<mujoco model="enclosures"><asset><mesh name="stone" scale=".4 .5 .3" vertex="{vertices(corners)}"/></asset>
-        <worldbody><body pos=".1 .2 .3" euler="10 20 30"><joint type="ball" pos=".1 0 0"/><geom size=".05"/>{zones}</body>{moved}
+        <worldbody><body pos=".1 .2 .3" euler="10 20 30"><joint type="ball" pos=".1 0 0"/><geom size=".05"/>{zones}</body>
+        {moved}
         </worldbody><sensor>{sensors}</sensor></mujoco>"""
     )
 
