@@ -158,3 +158,10 @@ def unloadable() -> list[tuple[str, str]]:
     """(file, reason) of every file of the packages that is no model by itself."""
     names = [name for package in PACKAGES for name, _ in package_files(package)]
     return [(name, reason) for name in names if (reason := reason_not_loadable(name))]
+
+
+def changes() -> list[Any]:
+    """What MuJoCo added, row by row, for the page."""
+    from tests.changes import CHANGES
+
+    return CHANGES
