@@ -197,6 +197,8 @@ SENSORS = [
     Change("3.13.0", "`touch` in such a site: MuJoCo itself stops at the first contact", refused="touch in a mesh",
            xml=world('<body><freejoint/><geom size=".1"/><site name="s" type="mesh" mesh="m"/></body>',
            '<sensor><touch site="s"/></sensor>', '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>')),
+    Change("3.9.0", "`tactile` in meshes with signed distances (3.3.5: native octrees)",
+           test="tests/sensor/test_tactile.py::test_meshes_with_signed_distances_are_felt"),
     Change("3.9.0", "`tactile`: depths and sliding speeds (3.13.0: `cutoff`)", S + "sensors.xml",
            lambda m: sensor(m, kt.SensorType.TACTILE).any()),
     Change("3.5.0", "delays and intervals of sensors", S + "sensors.xml",
@@ -261,7 +263,7 @@ MODELS = [
 
 ELSEWHERE = [
     Change("4.0.0", "everything of flexes, from 3.3.0 on; the removed cables and composites", M + "flex.xml", refused="flex"),
-    Change("4.0.0", "signed distance fields (3.3.5: native)", M + "sdf.xml", refused="signed distance field"),
+    Change("4.0.0", "geoms that are signed distance fields", M + "sdf.xml", refused="signed distance field"),
     Change("4.0.0", "models that the compiler rejects: height fields of one row, pulleys without divisor, …", reason=COMPILER),
     Change("4.0.0", "rendering, Studio, viewers, USD, MJX, Unity, samples, bindings, from 3.3.0 on", reason="no rigid bodies"),
     Change("4.0.0", "saving, copying and merging of specs, textures by reference, archives, encoders, from 3.3.0 on",

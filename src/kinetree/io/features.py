@@ -109,15 +109,7 @@ def _touches(mj: mujoco.MjModel) -> Iterator[str]:
             yield f"touch in a mesh ({element(mj, 'sensor', int(i))})"
 
 
-def _octrees(mj: mujoco.MjModel) -> Iterator[str]:
-    """Tactile sensors, where a mesh has the signed distances that they would read."""
-    if (mj.mesh_octadr >= 0).any():
-        for i in np.flatnonzero(mj.sensor_type == types.SensorType.TACTILE):
-            mesh = element(mj, "mesh", int(np.argmax(mj.mesh_octadr >= 0)))
-            yield f"tactile with signed distances of a mesh ({element(mj, 'sensor', int(i))}, {mesh})"
-
-
-CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _touches, _octrees)
+CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _touches)
 
 
 def unsupported(mj: Any) -> list[str]:
