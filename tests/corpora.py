@@ -46,7 +46,6 @@ UNLOADABLE = {
 # Models with something kinetree does not do, and words that the refusal must contain.
 REFUSED = {
     "tests/models/refused/discrete.xml": ("integrator discrete",),
-    "tests/models/refused/enclosed.xml": ("insidesite with enclosed",),
     "tests/models/refused/flex.xml": ("flex",),
     "tests/models/refused/ipc.xml": ("flag ipc",),
     "tests/models/refused/plugin_actuator.xml": ("plugin",),
@@ -158,3 +157,10 @@ def unloadable() -> list[tuple[str, str]]:
     """(file, reason) of every file of the packages that is no model by itself."""
     names = [name for package in PACKAGES for name, _ in package_files(package)]
     return [(name, reason) for name in names if (reason := reason_not_loadable(name))]
+
+
+def changes() -> list[Any]:
+    """What MuJoCo added, row by row, for the page."""
+    from tests.changes import CHANGES
+
+    return CHANGES

@@ -57,8 +57,8 @@ def test_targets(common, value, relation, limit, met):
 
 
 BENCHMARKS = (
-    "entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "speculative", "convex",
-    "symbolic", "memory",
+    "entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "speculative",
+    "convex", "symbolic", "memory",
 )  # fmt: skip
 
 

@@ -129,6 +129,7 @@ TENDON = '<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>'
 OTHER = '<body pos="0 0 1"><joint/><geom size=".1"/><site name="t"/></body>'
 EGG = '<body name="egg" pos="0 0 1"><joint/><geom type="ellipsoid" size=".1 .2 .1"/></body>'
 DISTANCE = '<sensor><distance geom1="ball" body2="egg" cutoff="2"/></sensor>'
+ENCLOSED = '<sensor><insidesite objtype="geom" objname="ball" site="s" enclosed="{}"/></sensor>'
 CLOCK, TOUCH, GYRO = "clock", 'touch site="s"', 'gyro site="s"'
 THROWN = '<body pos="0 0 2"><joint type="slide" axis="0 0 -1" springref="9" stiffness="1e5"/><geom size=".1"/></body>'
 ASLEEP = scene(flags='sleep="enable"'), PLAIN
@@ -146,6 +147,7 @@ CONDITIONS = {
     "nearest_points": MEASURED_DISTANCE,
     "distance_readings": MEASURED_DISTANCE,
     "swept_points": (scene(THROWN, flags='speculative="enable"'), scene(THROWN)),
+    "enclosures": (scene(rest=ENCLOSED.format("true")), scene(rest=ENCLOSED.format("false"))),
     "update_sleep": ASLEEP,
     "lie_down": ASLEEP,
     "fall_asleep_apart": ASLEEP,

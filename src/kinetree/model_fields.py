@@ -3,7 +3,7 @@
 Units are SI. Parts of one row with different units stand in order, separated by ";"; "mixed" depends on a type, a joint
 or a sign. Stage "load" is what compiling a model gives; "set_const" is what `set_const` derives anew from other fields
 (it also completes parts of five loaded ones: geom_size, geom_aabb, geom_fluid, eq_data and tree_sleep_policy).
-Left out: rendering but for colours, names, texts, paths, and everything of flexes, skins, octrees and plugins.
+Left out: rendering but for colours, names, texts, paths, and everything of flexes, skins and plugins.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ SIZES: tuple[tuple[str, str], ...] = (
     ("nbody", "bodies, the world included"),
     ("nbvh", "nodes of all bounding volume trees"),
     ("nbvhstatic", "bounding volumes whose box is fixed in its frame"),
+    ("noct", "nodes of the octrees of all meshes"),
     ("njnt", "joints"),
     ("ntree", "kinematic trees below the world"),
     ("nM", "numbers of the inertia matrix in the chain layout that dof_Madr addresses"),
@@ -120,6 +121,11 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("bvh_child", "nbvh 2", INT, "1", "both children, counted from the root, -1 in a leaf"),
     Field("bvh_nodeid", "nbvh", INT, "1", "geom, or face of the mesh, in a leaf; -1 elsewhere"),
     Field("bvh_aabb", "nbvhstatic 6", REAL, "m", "box in inertial or mesh frame: centre, half sizes", "set_const"),
+    # octrees of meshes: signed distances
+    Field("oct_depth", "noct", INT, "1", "generation in the tree"),
+    Field("oct_child", "noct 8", INT, "1", "halves in x, then y, then z; counted within the mesh, -1 in a leaf"),
+    Field("oct_aabb", "noct 6", REAL, "m", "box: centre, half sizes, in the mesh frame"),
+    Field("oct_coeff", "noct 8", REAL, "m", "signed distances of the corners, in the order of oct_child"),
     # joints
     Field("jnt_type", "njnt", INT, "1", "type (JointType)"),
     Field("jnt_qposadr", "njnt", INT, "1", "first number in qpos"),
@@ -233,6 +239,8 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("mesh_facenum", "nmesh", INT, "1", "triangles of the mesh"),
     Field("mesh_bvhadr", "nmesh", INT, "1", "root of its bounding volume tree"),
     Field("mesh_bvhnum", "nmesh", INT, "1", "nodes of its bounding volume tree"),
+    Field("mesh_octadr", "nmesh", INT, "1", "root of its octree, -1 if it has no signed distances"),
+    Field("mesh_octnum", "nmesh", INT, "1", "nodes of its octree"),
     Field("mesh_normaladr", "nmesh", INT, "1", "first normal"),
     Field("mesh_normalnum", "nmesh", INT, "1", "normals of the mesh"),
     Field("mesh_graphadr", "nmesh", INT, "1", "first integer of its hull in mesh_graph, -1 if none"),

@@ -49,6 +49,11 @@ def sensor(*kinds: SensorType) -> Need:
     return lambda model: bool(np.isin(model.sensor_type, kinds or list(SensorType)).any())
 
 
+def encloses(model: Model) -> bool:
+    """There is a sensor of how far something sticks out of a site."""
+    return bool(((model.sensor_type == SensorType.INSIDESITE) & (model.sensor_intprm[:, 0] != 0)).any())
+
+
 def shapes(*kinds: GeomType) -> Need:
     """There are geoms of all these kinds that may collide; a kind that is named twice, twice."""
 

@@ -54,6 +54,7 @@ from .sensor.acceleration import acceleration_readings
 from .sensor.contact_sensor import contact_readings
 from .sensor.delivery import sensor_acc, sensor_history, sensor_pos, sensor_vel
 from .sensor.distance import distance_readings, reserve_for_distances
+from .sensor.enclosed import enclosures
 from .sensor.position import position_readings
 from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
@@ -427,7 +428,7 @@ def damping_diagonal(m, d):
 __all__ = [
     "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "camlight", "com_pos", "collision", "com_vel",
     "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal",
-    "discrete_acceleration", "distance_readings", "energy_pos",
+    "discrete_acceleration", "distance_readings", "enclosures", "energy_pos",
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "fwd_velocity_smooth",
     "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics",

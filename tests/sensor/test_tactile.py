@@ -46,7 +46,7 @@ def gathered(mj: mujoco.MjModel, model: kt.Model, rng: np.random.Generator) -> t
 
 
 def test_every_shape_has_a_surface():
-    assert {kt.GeomType[kind.upper()] for kind in (*SHAPES[:-1], "plane")} == set(SURFACES)
+    assert {kt.GeomType[kind.upper()] for kind in (*SHAPES, "plane")} == set(SURFACES)
 
 
 @pytest.mark.parametrize("shapes", [*((kind,) for kind in SHAPES), SHAPES], ids=" ".join)
@@ -93,15 +93,42 @@ def test_lanes_equal_floats():
         assert error <= MACHINES_SOLVED["float64"], f"world {lane}: {error}"
 
 
-def test_signed_distances_of_meshes_are_refused_by_name():
-    """A mesh that carries them would be felt in MuJoCo; one that does not is ignored on both sides."""
+def with_distances(corners: int, scale: str) -> mujoco.MjModel:
+    """A pad among two stones, of which one carries signed distances."""
     spec = mujoco.MjSpec.from_string(
-        f"""<mujoco><asset><mesh name="pad" {PADS["plate"]}/><mesh name="shape" vertex="{vertices(20)}"/></asset><worldbody>
-        <geom name="pad" type="mesh" mesh="pad" contype="0" conaffinity="0"/><geom size=".1"/>
-        <body><freejoint/><geom type="mesh" mesh="shape"/></body></worldbody>
-        <sensor><tactile name="felt" geom="pad" mesh="pad"/></sensor></mujoco>"""
+        f"""<mujoco model="stones"><asset><mesh name="pad" {PADS["plate"]}/>
+        <mesh name="felt" vertex="{vertices(corners)}" scale="{scale}"/><mesh name="numb" vertex="{vertices(12)}"/></asset>
+        <worldbody>
+        <body><freejoint/><geom type="box" size=".1 .1 .05"/>
+          <geom name="pad" type="mesh" mesh="pad" contype="0" conaffinity="0" mass="0" pos="0 0 .04" euler="5 0 40"/></body>
+        <body><freejoint/><geom type="mesh" mesh="felt"/></body><body><freejoint/><geom type="mesh" mesh="numb"/></body>
+        </worldbody>        <sensor><tactile name="felt" geom="pad" mesh="pad"/></sensor></mujoco>"""
     )
-    kt.load(spec)
-    spec.mesh("shape").needsdf = 1
-    with pytest.raises(kt.UnsupportedFeatureError, match="tactile with signed distances .*'felt'.*'shape'"):
-        kt.load(spec)
+    spec.mesh("felt").needsdf = 1
+    return spec.compile()
+
+
+@pytest.mark.parametrize("corners, scale", [(12, "1 1 1"), (30, ".5 .4 .6"), (8, "1 .5 .8")])
+def test_meshes_with_signed_distances_are_felt(corners, scale):
+    mj = with_distances(corners, scale)
+    assert mj.noct > 1000 and (mj.mesh_octadr >= 0).sum() == 1
+    model, rng = kt.load(mj), np.random.default_rng(corners)
+    pressed = 0
+    for k in range(40):
+        theirs, ours = gathered(mj, model, rng)
+        mujoco.mj_forward(mj, theirs)
+        kt.forward(model, ours)
+        error = np.abs(ours.sensordata - theirs.sensordata)
+        assert error.max() <= SENSOR, f"{corners} corners, pose {k}: taxel {error.argmax()}"
+        pressed += (theirs.sensordata[: len(theirs.sensordata) // 3] > 0).any()
+    assert pressed >= 5
+
+
+def test_broken_octrees_are_refused():
+    """Walks from the root must end in a leaf."""
+    for field, at, value in (("oct_child", (0, 3), 0), ("oct_child", (0, 3), -1), ("oct_child", (1, 0), 10**6),
+                             ("oct_aabb", (5, 4), 0.0)):  # fmt: skip
+        mj = with_distances(8, ".2 .2 .2")
+        getattr(mj, field)[at] = value
+        with pytest.raises(kt.ModelError, match=field):
+            kt.load(mj)

@@ -7,6 +7,9 @@ import runpy
 import sys
 from pathlib import Path
 
+import mujoco
+
+from .changes import with_section
 from .compare import check
 from .report import markdown, survey
 
@@ -17,8 +20,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("models", nargs="*", help="MJCF, URDF or MJB files, or names of bundled models")
     parser.add_argument("--states", type=int, default=3, help="random states per model")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--corpus", type=Path, help="Python file with corpus() -> [(name, source)] and unloadable()")
+    parser.add_argument(
+        "--corpus", type=Path, help="Python file with corpus() -> [(name, source)], unloadable() and changes()"
+    )
     parser.add_argument("--output", type=Path, help="where the page of the corpus goes; standard output otherwise")
+    parser.add_argument(
+        "--changes", action="store_true", help="write the table of MuJoCo's changes alone, without comparing"
+    )
     options = parser.parse_args(arguments)
     if options.corpus is not None:
         return _write_page(options)
@@ -31,8 +39,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _write_page(options: argparse.Namespace) -> int:
     corpus = runpy.run_path(str(options.corpus))
+    changes = corpus["changes"]() if "changes" in corpus else []
+    if options.changes and options.output is not None:
+        page = options.output.read_text(encoding="utf-8")
+        options.output.write_text(with_section(page, changes, mujoco.__version__), encoding="utf-8")
+        return 0
     outcomes = survey(corpus["corpus"](), options.states, options.seed)
     page = markdown(outcomes, options.states, options.seed, unloadable=corpus["unloadable"]())
+    page = with_section(page, changes, mujoco.__version__) if changes else page
     if options.output is None:
         print(page)
     else:

@@ -90,6 +90,16 @@ def factor_part(m, matrix, diagonal_inverse, first, end):
 
 
 @kernel
+def warn_of_pivots(m, d, factor, diagonal_inverse, first, end):
+    """Count a warning for each dof whose pivot was replaced, as it was not positive."""
+    for i in range(first, end):
+        pivot = factor[m.M_rowadr[i] + m.M_rownnz[i] - 1]
+        singular = (diagonal_inverse[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)  # no number has another cause
+        if happens(singular):
+            warn(d, WarningType.INERTIA, singular, i)
+
+
+@kernel
 def factor_in_place(m, matrix, diagonal_inverse):
     """Replace a matrix of M's sparsity by its factors."""
     factor_part(m, matrix, diagonal_inverse, 0, m.nv)
@@ -149,8 +159,4 @@ def factor_m(m, d):
         first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
         copy_rows(m, d.M, d.qLD, first, end)
         factor_part(m, d.qLD, d.qLDiagInv, first, end)
-        for i in range(first, end):
-            pivot = d.qLD[m.M_rowadr[i] + m.M_rownnz[i] - 1]
-            singular = (d.qLDiagInv[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)  # no number has another cause
-            if happens(singular):
-                warn(d, WarningType.INERTIA, singular, i)
+        warn_of_pivots(m, d, d.qLD, d.qLDiagInv, first, end)

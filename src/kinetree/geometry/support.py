@@ -47,6 +47,12 @@ def orientation(d, side):
 
 
 @kernel(scalar=True)
+def size_in(sizes, k):
+    """Three sizes from a field of geoms or sites."""
+    return 1.0 * sizes[k, 0], 1.0 * sizes[k, 1], 1.0 * sizes[k, 2]
+
+
+@kernel(scalar=True)
 def toward(x, size):
     """The end of an interval around zero to which x points."""
     return size if x >= 0.0 else -size
@@ -63,13 +69,17 @@ def mesh_support(m, d, side, direction):
 
 
 @kernel(scalar=True)
+def box_corner(size, direction):
+    """Of a box, both in its frame."""
+    return toward(direction[0], size[0]), toward(direction[1], size[1]), toward(direction[2], size[2])
+
+
+@kernel(scalar=True)
 def box_support(m, d, side, direction):
-    """Of a box, both in its frame. The bits of a corner's number say on which side of each axis it is."""
-    g = d.narrow_geom[side]
+    """The same, and its number: the bits say on which side of each axis it is."""
     corner = (1 if direction[0] >= 0.0 else 0) + (2 if direction[1] >= 0.0 else 0) + (4 if direction[2] >= 0.0 else 0)
     d.convex_side[side, CORNER] = corner
-    x, y = toward(direction[0], m.geom_size[g, 0]), toward(direction[1], m.geom_size[g, 1])
-    return x, y, toward(direction[2], m.geom_size[g, 2])
+    return box_corner(size_in(m.geom_size, d.narrow_geom[side]), direction)
 
 
 @kernel(scalar=True)
@@ -85,10 +95,10 @@ def prism_support(d, direction):
 
 
 @kernel(scalar=True)
-def round_support(m, g, kind, direction):
+def round_support(size, kind, direction):
     """Of a shape without corners, both in its frame."""
     x, y, z = direction
-    a, b, c = 1.0 * m.geom_size[g, 0], 1.0 * m.geom_size[g, 1], 1.0 * m.geom_size[g, 2]
+    a, b, c = size
     if kind == GeomType.SPHERE:
         return a * x, a * y, a * z
     if kind == GeomType.CAPSULE:
@@ -118,7 +128,7 @@ def support(m, d, side, direction):
     elif kind == GeomType.BOX:
         local = box_support(m, d, side, local)
     else:
-        local = round_support(m, d.narrow_geom[side], kind, local)
+        local = round_support(size_in(m.geom_size, d.narrow_geom[side]), kind, local)
     point = add(position(d, side), mul_mat_vec(mat, local))
     return add_scaled(point, direction, maximum(d.convex_grown[side], 0.0))  # shapes never shrink
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..dynamics.damping import damping_derivative
-from ..dynamics.factor import copy_rows, factor_part, solve_part
+from ..dynamics.factor import copy_rows, factor_part, solve_part, warn_of_pivots
 from ..dynamics.sleep_state import DOFS, DOFS_END
 from ..kernel import kernel, stage
-from ..kernel.ops import absolute, needs
+from ..kernel.ops import absolute, maximum, needs
 from ..needs import both, integrator
 from ..types import DisableBit, Integrator
 
@@ -23,19 +23,19 @@ EXPLICIT = DisableBit.EULERDAMP | DisableBit.DAMPER
 
 def is_damped(model: Model) -> bool:
     """Some degree of freedom is damped, by itself or by an actuator, and its damping is not to be explicit."""
-    damped = model.dof_damping.any() or model.dof_dampingpoly.any() or (model.jnt_actuatorid != -1).any()
+    damped = (model.dof_damping > 0.0).any() or model.dof_dampingpoly.any() or (model.jnt_actuatorid != -1).any()
     return bool(damped and not model.opt.disableflags & EXPLICIT)
 
 
 @kernel
 def any_damping(m, d):
-    """Whether some degree of freedom that is awake is damped, by itself or by an actuator."""
+    """Whether some degree of freedom that is awake is damped, by itself or by an actuator; not if all of it is negative."""
     for run in range(d.nawake_run[0]):
         for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
             if m.jnt_actuatorid[m.dof_jntid[i]] != -1:
                 return True
-            slope = absolute(m.dof_damping[i]) + absolute(m.dof_dampingpoly[i, 0]) + absolute(m.dof_dampingpoly[i, 1])
-            if needs(slope > 0.0):
+            higher = absolute(m.dof_dampingpoly[i, 0]) + absolute(m.dof_dampingpoly[i, 1])
+            if needs(maximum(m.dof_damping[i], 0.0) + higher > 0.0):
                 return True
     return False
 
@@ -49,6 +49,7 @@ def factor_damped(m, d):
         for i in range(first, end):
             d.qH[m.M_rowadr[i] + m.M_rownnz[i] - 1] += m.opt_timestep * damping_derivative(m, d, i)
         factor_part(m, d.qH, d.qHDiagInv, first, end)
+        warn_of_pivots(m, d, d.qH, d.qHDiagInv, first, end)
 
 
 @kernel

@@ -8,7 +8,7 @@ qHDiagInv (scratch). With implicitfast, the blocks of lone bodies are in qLU.
 """
 
 from ..dynamics.damping import damping_derivative
-from ..dynamics.factor import copy_rows, factor_part, multiply, solve_in_place, solve_part
+from ..dynamics.factor import copy_rows, factor_part, multiply, solve_in_place, solve_part, warn_of_pivots
 from ..dynamics.sleep_state import DOFS, DOFS_END, JOINTS, JOINTS_END
 from ..kernel import kernel, stage
 from ..needs import flag
@@ -17,7 +17,7 @@ from .derivative import smooth_derivative
 from .derivative_actuator import refresh_controls
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
 from .euler import EXPLICIT, any_damping
-from .sparse_lu import factor_lu, multiply_rows, solve_lu
+from .sparse_lu import factor_lu, multiply_rows, solve_lu, warn_of_lu_pivots
 
 
 @kernel
@@ -66,6 +66,7 @@ def solve_symmetric(m, d, run):
         if m.jnt_type[j] == JointType.FREE and is_lone_body(m, m.jnt_bodyid[j]):
             copy_rows(m, d.M, d.qH, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
     factor_part(m, d.qH, d.qHDiagInv, first, end)
+    warn_of_pivots(m, d, d.qH, d.qHDiagInv, first, end)
     solve_part(m, d.qH, d.qHDiagInv, d.step_acc, first, end)
 
 
@@ -90,6 +91,7 @@ def implicit_acceleration(m, d):
         set_full_rows(m, d, first, end)
         set_forces(m, d, first, end)
         factor_lu(m, d.qLU, first, end)
+        warn_of_lu_pivots(m, d, d.qLU, first, end)
         solve_lu(m, d.qLU, d.step_acc, first, end)
 
 

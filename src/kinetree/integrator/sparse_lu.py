@@ -7,9 +7,11 @@ MuJoCo: mju_factorLUSparse, mju_solveLUSparse. Eliminated from the leaves, the p
 sec. 6.5). The factors are U with a unit diagonal, above the diagonal, and L, on and below it: matrix = U L.
 """
 
+from ..dynamics.warning import warn
 from ..kernel import kernel
-from ..kernel.ops import absolute, where, zero
+from ..kernel.ops import absolute, happens, where, zero
 from ..math.constants import MIN_VALUE
+from ..types import WarningType
 
 
 @kernel
@@ -74,6 +76,15 @@ def factor_lu(m, matrix, first, end):
             for c in range(above + 1, n):
                 matrix[upper(m, j, m.D_colind[row + c])] -= matrix[row + c] * weight
             j = m.dof_parentid[j]
+
+
+@kernel
+def warn_of_lu_pivots(m, d, factors, first, end):
+    """Count a warning for each dof whose pivot was replaced, as it vanished."""
+    for i in range(first, end):
+        singular = absolute(factors[diagonal(m, i)]) <= MIN_VALUE
+        if happens(singular):
+            warn(d, WarningType.INERTIA, singular, i)
 
 
 @kernel

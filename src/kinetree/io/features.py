@@ -101,11 +101,6 @@ def _types(mj: mujoco.MjModel) -> Iterator[str]:
             yield f"{name} {enum(value).name.lower()} (option {name})"
 
 
-def _enclosures(mj: mujoco.MjModel) -> Iterator[str]:
-    for i in np.flatnonzero((mj.sensor_type == types.SensorType.INSIDESITE) & (mj.sensor_intprm[:, 0] != 0)):
-        yield f"insidesite with enclosed ({element(mj, 'sensor', int(i))})"
-
-
 def _touches(mj: mujoco.MjModel) -> Iterator[str]:
     """Touch in a mesh: MuJoCo itself stops at the first contact of such a sensor."""
     for i in np.flatnonzero(mj.sensor_type == types.SensorType.TOUCH):
@@ -114,15 +109,7 @@ def _touches(mj: mujoco.MjModel) -> Iterator[str]:
             yield f"touch in a mesh ({element(mj, 'sensor', int(i))})"
 
 
-def _octrees(mj: mujoco.MjModel) -> Iterator[str]:
-    """Tactile sensors, where a mesh has the signed distances that they would read."""
-    if (mj.mesh_octadr >= 0).any():
-        for i in np.flatnonzero(mj.sensor_type == types.SensorType.TACTILE):
-            mesh = element(mj, "mesh", int(np.argmax(mj.mesh_octadr >= 0)))
-            yield f"tactile with signed distances of a mesh ({element(mj, 'sensor', int(i))}, {mesh})"
-
-
-CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _enclosures, _touches, _octrees)
+CHECKS = (_flexes, _plugins, _signed_distance_geoms, _flags, _types, _touches)
 
 
 def unsupported(mj: Any) -> list[str]:

@@ -15,6 +15,7 @@ from ..types import DisableBit, SensorType, Stage
 from .acceleration import acceleration_readings
 from .contact_sensor import contact_readings
 from .distance import distance_readings, reads_distance, reserve_for_distances
+from .enclosed import enclosures, reads_enclosed
 from .position import position_readings
 from .rays import rangefinders
 from .reading import cut_off
@@ -52,8 +53,8 @@ def reads_contacts(m, i):
 
 @kernel
 def mark_due(m, d, of_stage):
-    """Note which sensors of a stage to compute; whether there are rays, distances, contacts, or the user's among them."""
-    rays = distances = contacts = users = False
+    """Note which sensors of a stage to compute; whether there are rays, distances, enclosures, contacts, or the user's."""
+    rays = distances = sites = contacts = users = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
         if m.sensor_needstage[i] == of_stage:
@@ -61,9 +62,10 @@ def mark_due(m, d, of_stage):
             d.sensor_due[i] = 1 if due else 0
             rays = rays or (due and m.sensor_type[i] == SensorType.RANGEFINDER)
             distances = distances or (due and reads_distance(m.sensor_type[i]))
+            sites = sites or (due and reads_enclosed(m, i))
             contacts = contacts or (due and reads_contacts(m, i))
             users = users or m.sensor_type[i] == SensorType.USER
-    return rays, distances, contacts, users
+    return rays, distances, sites, contacts, users
 
 
 @kernel
@@ -112,11 +114,13 @@ def sensor_pos(m, d):
     """Sensors that depend on positions. MuJoCo's mj_sensorPos."""
     reserve_for_distances(m, d)
     if m.opt_disableflags & DisableBit.SENSOR == 0:
-        rays, distances, contacts, _ = mark_due(m, d, Stage.POS)
+        rays, distances, sites, contacts, _ = mark_due(m, d, Stage.POS)
         if rays:
             rangefinders(m, d)
         if distances:
             distance_readings(m, d)
+        if sites:
+            enclosures(m, d)
         if contacts:
             contact_readings(m, d)
         if m.nsensor > 0:
@@ -128,7 +132,7 @@ def sensor_pos(m, d):
 def sensor_vel(m, d):
     """Sensors that depend on velocities; those of the user get the momenta of subtrees. MuJoCo's mj_sensorVel."""
     if m.opt_disableflags & DisableBit.SENSOR == 0:
-        _, _, contacts, users = mark_due(m, d, Stage.VEL)
+        _, _, _, contacts, users = mark_due(m, d, Stage.VEL)
         if users and not d.flg_subtreevel[0]:
             subtree_vel(m, d)
         if contacts:
@@ -142,7 +146,7 @@ def sensor_vel(m, d):
 def sensor_acc(m, d):
     """Sensors that depend on accelerations; those of the user get forces between bodies. MuJoCo's mj_sensorAcc."""
     if m.opt_disableflags & DisableBit.SENSOR == 0:
-        _, _, contacts, users = mark_due(m, d, Stage.ACC)
+        _, _, _, contacts, users = mark_due(m, d, Stage.ACC)
         if users and not d.flg_rnepost[0]:
             rne_post_constraint(m, d)
         if contacts:
@@ -154,8 +158,8 @@ def sensor_acc(m, d):
 
 @kernel
 def mark_for_history(m, d):
-    """Note which delayed sensors to compute for their histories; whether there are any, and rays, distances or contacts."""
-    some = rays = distances = contacts = False
+    """Note which delayed sensors to compute for their histories; whether there are any, and which of those that run apart."""
+    some = rays = distances = sites = contacts = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
         if m.sensor_history[i, 0] > 0 and any_(m.sensor_delay[i] > 0.0) and m.sensor_type[i] != SensorType.USER:
@@ -163,8 +167,9 @@ def mark_for_history(m, d):
                 d.sensor_due[i] = 1
                 some, rays = True, rays or m.sensor_type[i] == SensorType.RANGEFINDER
                 distances = distances or reads_distance(m.sensor_type[i])
+                sites = sites or reads_enclosed(m, i)
                 contacts = contacts or reads_contacts(m, i)
-    return some, rays, distances, contacts
+    return some, rays, distances, sites, contacts
 
 
 @kernel
@@ -181,11 +186,13 @@ def keep(m, d, i, source):
 @stage
 def sensor_history(m, d):
     """Histories of sensors move on, before the state does. Part of MuJoCo's mj_advance."""
-    some, rays, distances, contacts = mark_for_history(m, d)
+    some, rays, distances, sites, contacts = mark_for_history(m, d)
     if rays:
         rangefinders(m, d)
     if distances:
         distance_readings(m, d)
+    if sites:
+        enclosures(m, d)
     if contacts:
         contact_readings(m, d)
     if some:

@@ -121,7 +121,7 @@ def subtreecom(m, d, i):
 
 
 @kernel
-def insidesite(m, d, i):
+def centre_inside(m, d, i):
     """1 if an object's position lies in a site's volume, else 0; of a massless body the subtree's centre counts."""
     kind, k, site = m.sensor_objtype[i], m.sensor_objid[i], m.sensor_refid[i]
     _, point, _, _ = object_frame(kind, m, d, k)
@@ -135,6 +135,13 @@ def insidesite(m, d, i):
         )
         point = x, y, z
     put1(m, d, i, where(is_inside(m, d, site, point), zero(point[0]) + 1.0, 0.0))
+
+
+@kernel
+def insidesite(m, d, i):
+    """Whether an object is inside a site; how far it sticks out of it has been read already."""
+    if m.sensor_intprm[i, 0] == 0:
+        centre_inside(m, d, i)
 
 
 @kernel

@@ -2,13 +2,15 @@
 
 MuJoCo: mjSENS_TACTILE in mj_computeSensorVel, geomDistance of engine_collision_sdf.c. The mesh lies in the frame of a geom that
 need not collide. Depths come first, for all taxels, then the speeds along both tangents, which a mesh has if it has three
-normals at each vertex. A table has the depth in each shape; inside a mesh or a height field nothing is felt.
+normals at each vertex. A table has the depth in each shape; nothing is felt in a height field, or in a mesh without
+signed distances.
 Reads: contacts, poses of geoms, cvel. Writes: sensor_fresh.
 """
 
 from ..dynamics.objects import velocity_at
 from ..geometry.contact_list import FAR
 from ..geometry.mesh import vertex
+from ..geometry.octree import distance_in_octree
 from ..kernel import kernel
 from ..kernel.dispatch import dispatch
 from ..kernel.ops import absolute, maximum, minimum, sqrt, zero
@@ -65,6 +67,13 @@ def over_box(m, g, p):
 
 
 @kernel(scalar=True)
+def over_mesh(m, g, p):
+    """Distance from a mesh with an octree [m]; others are not felt."""
+    mesh = m.geom_dataid[g]
+    return distance_in_octree(m, mesh, p) if m.mesh_octadr[mesh] >= 0 else zero(p[0]) + 1.0
+
+
+@kernel(scalar=True)
 def over_nothing(m, g, p):
     """Outside."""
     return zero(p[0]) + 1.0
@@ -77,6 +86,7 @@ SURFACES = {
     GeomType.ELLIPSOID: over_ellipsoid,
     GeomType.CYLINDER: over_cylinder,
     GeomType.BOX: over_box,
+    GeomType.MESH: over_mesh,
 }
 over_surface = dispatch(SURFACES, "m, g, p", over_nothing)
 

@@ -16,7 +16,7 @@ from . import elements, shapes, table, tree
 RULES = (
     table.finite, table.options, table.spans, table.references, table.choices,
     tree.joints, tree.tree, tree.inertia,
-    shapes.geoms, shapes.hfields, shapes.meshes, shapes.bounding_volumes, shapes.pairs,
+    shapes.geoms, shapes.hfields, shapes.meshes, shapes.octrees, shapes.bounding_volumes, shapes.pairs,
     elements.equalities, elements.paths, elements.actuators, elements.sensors, elements.tuples, elements.histories,
 )  # fmt: skip
 

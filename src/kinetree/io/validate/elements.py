@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from ...named import DOF_WIDTH
-from ...types import CtrlChart, CtrlInput, DynType, EqType, GainType, JointType, ObjType, SensorType, TrnType, WrapType
+from ...types import (
+    CtrlChart,
+    CtrlInput,
+    DynType,
+    EqType,
+    GainType,
+    GeomType,
+    JointType,
+    ObjType,
+    SensorType,
+    TrnType,
+    WrapType,
+)  # fmt: skip
 from .report import first, outside, starts, unequal
 from .tree import branch
 
@@ -83,6 +95,7 @@ SENSORS: dict[SensorType, Sensor] = {
     SensorType.TACTILE: ((ObjType.MESH,), (ObjType.GEOM,), None),
     SensorType.USER: ((), (), None),
 }
+COMPACT = tuple(range(GeomType.SPHERE, GeomType.MESH + 1))  # shapes that are convex and end somewhere
 CONTACT_WIDTHS = (1, 3, 3, 1, 3, 3, 3, 3, 3)  # numbers of each ConDataField
 RAY_WIDTHS = (1, 3, 3, 3, 3, 1)  # numbers of each RayDataField
 
@@ -198,6 +211,33 @@ def sensors(m: Any) -> Iterator[str]:
         yield from unequal(f"sensor_dim[{i}]", m.sensor_dim[i], _numbers(m, i, kind) if width is None else width)
         if kind in (SensorType.BALLQUAT, SensorType.BALLANGVEL) and m.jnt_type[m.sensor_objid[i]] != JointType.BALL:
             yield f"sensor_objid[{i}] is {m.sensor_objid[i]}, not a ball joint"
+        if kind == SensorType.INSIDESITE and m.sensor_intprm[i, 0]:
+            yield from _enclosed(m, i)
+
+
+def _enclosed(m: Any, i: int) -> Iterator[str]:
+    """How far something sticks out of a site is known of shapes that are convex and end somewhere."""
+    kind, k = ObjType(m.sensor_objtype[i]), m.sensor_objid[i]
+    bodies = [b for b in range(m.nbody) if b == k or (kind == ObjType.XBODY and k in _ancestors(m, b))]
+    geoms = [k] if kind == ObjType.GEOM else np.flatnonzero(np.isin(m.geom_bodyid, bodies))
+    if kind == ObjType.CAMERA:
+        yield f"sensor_objtype[{i}] is a camera, which has no shape to enclose"
+    elif kind != ObjType.SITE and not len(geoms):
+        yield f"sensor_objid[{i}] is {k}, which has no geom to enclose"
+    shapes = [("site", m.site_type[m.sensor_refid[i]])]
+    shapes += [("site", m.site_type[k])] if kind == ObjType.SITE else [("geom", m.geom_type[g]) for g in geoms]
+    for what, shape in shapes:
+        if shape not in COMPACT:
+            yield f"sensor_intprm[{i}] needs convex and compact shapes, but a {what} is {GeomType(shape).name}"
+
+
+def _ancestors(m: Any, body: int) -> set[int]:
+    """All bodies that carry a body."""
+    found = set()
+    while body > 0:
+        body = int(m.body_parentid[body])
+        found.add(body)
+    return found
 
 
 def _numbers(m: Any, i: int, kind: SensorType) -> int:

@@ -61,6 +61,17 @@ def _hull(graph: np.ndarray, at: int, vertices: int) -> Iterator[str]:
         yield f"mesh_graph of the hull at {at}: its list of edges has no end"
 
 
+def octrees(m: Any) -> Iterator[str]:
+    """A node has eight children or none; they come after it, so every walk ends; boxes have a size to divide by."""
+    place = np.arange(m.noct) - np.repeat(m.mesh_octadr, m.mesh_octnum)
+    size = np.repeat(m.mesh_octnum, m.mesh_octnum)
+    yield from outside("oct_child", m.oct_child, -1, size[:, None])
+    inner = (m.oct_child >= 0).any(axis=1)
+    early = inner[:, None] & (m.oct_child <= place[:, None])
+    yield from first(early, "oct_child", m.oct_child, "not a node that comes after its parent")
+    yield from first(m.oct_aabb[:, 3:] <= 0.0, "oct_aabb", m.oct_aabb[:, 3:], "not a size of a box")
+
+
 def bounding_volumes(m: Any) -> Iterator[str]:
     """Trees of bodies, then of meshes; children come after their parent, so every walk ends."""
     for owner in ("body", "mesh"):

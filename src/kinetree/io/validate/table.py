@@ -30,6 +30,7 @@ SPANS: dict[str, tuple[str, str, str | int]] = {
     "mesh_polyadr": ("mesh_polynum", "nmeshpoly", RUNNING),
     "mesh_polyvertadr": ("mesh_polyvertnum", "nmeshpolyvert", RUNNING),
     "mesh_polymapadr": ("mesh_polymapnum", "nmeshpolymap", RUNNING),
+    "mesh_octadr": ("mesh_octnum", "noct", NONE),
     "tendon_adr": ("tendon_num", "nwrap", RUNNING),
     "ten_J_rowadr": ("ten_J_rownnz", "nJten", RUNNING),
     "actuator_ctrladr": ("actuator_ctrlnum", "nu", RUNNING),
@@ -90,7 +91,7 @@ CHOICES: dict[str, tuple[int, ...]] = {
 # Masks, ranks and statistics: no address depends on them.
 FREE = {
     "jnt_group", "geom_group", "site_group", "tendon_group", "actuator_group", "geom_contype", "geom_conaffinity",
-    "geom_priority", "body_contype", "body_conaffinity", "bvh_depth", "cam_output",
+    "geom_priority", "body_contype", "body_conaffinity", "bvh_depth", "oct_depth", "cam_output",
 }  # fmt: skip
 
 
