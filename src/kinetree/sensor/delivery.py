@@ -18,6 +18,7 @@ from .distance import distance_readings, reads_distance, reserve_for_distances
 from .position import position_readings
 from .rays import rangefinders
 from .reading import cut_off
+from .touch_grid import reads_grid
 from .velocity import velocity_readings
 
 
@@ -32,6 +33,8 @@ def is_due(m, d, i):
     """Whether a sensor is to be computed in its stage in any world; users compute theirs."""
     if m.sensor_type[i] == SensorType.USER or sensor_sleeps(m, d, i):
         return False
+    if m.sensor_type[i] == SensorType.PLUGIN:
+        return reads_grid(m, i)  # also where it has an interval
     if m.sensor_history[i, 0] > 0:
         if any_(m.sensor_delay[i] > 0.0):
             return False
@@ -47,12 +50,16 @@ def reads_contacts(m, i):
         m.sensor_type[i] == SensorType.TOUCH
         or m.sensor_type[i] == SensorType.CONTACT
         or m.sensor_type[i] == SensorType.TACTILE
+        or m.sensor_type[i] == SensorType.PLUGIN
     )
 
 
 @kernel
 def mark_due(m, d, of_stage):
-    """Note which sensors of a stage to compute; whether there are rays, distances, contacts, or the user's among them."""
+    """Note which sensors of a stage to compute; whether there are rays, distances, contacts, or the user's among them.
+
+    To what is prepared for the user, plugins have a right too.
+    """
     rays = distances = contacts = users = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
@@ -62,7 +69,7 @@ def mark_due(m, d, of_stage):
             rays = rays or (due and m.sensor_type[i] == SensorType.RANGEFINDER)
             distances = distances or (due and reads_distance(m.sensor_type[i]))
             contacts = contacts or (due and reads_contacts(m, i))
-            users = users or m.sensor_type[i] == SensorType.USER
+            users = users or m.sensor_type[i] == SensorType.USER or m.sensor_type[i] == SensorType.PLUGIN
     return rays, distances, contacts, users
 
 
@@ -80,6 +87,9 @@ def deliver_sensor(m, d, i):
     for k in range(m.sensor_dim[i]):
         if m.sensor_type[i] == SensorType.USER:
             d.sensordata[a + k] = 0.0
+        elif m.sensor_type[i] == SensorType.PLUGIN:
+            if reads_grid(m, i):
+                d.sensordata[a + k] = d.sensor_fresh[a + k]
         elif n > 0 and any_(m.sensor_delay[i] > 0.0):
             d.sensordata[a + k] = remembered(m, d, i, k)
         elif n > 0 and any_(m.sensor_interval[i, 0] > 0.0):
