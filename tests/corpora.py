@@ -49,8 +49,6 @@ REFUSED = {
     "tests/models/refused/enclosed.xml": ("insidesite with enclosed",),
     "tests/models/refused/flex.xml": ("flex",),
     "tests/models/refused/ipc.xml": ("flag ipc",),
-    "tests/models/refused/plugin_actuator.xml": ("plugin",),
-    "tests/models/refused/plugin_sensor.xml": ("plugin",),
     "tests/models/refused/speculative.xml": ("flag speculative",),
     "tests/models/refused/sdf.xml": ("plugin", "signed distance field"),
 }

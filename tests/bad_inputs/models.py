@@ -12,9 +12,7 @@ REFUSED = Path(__file__).parents[1] / "models" / "refused"
 FEATURES = [
     Case("flex", load(REFUSED / "flex.xml"), kt.UnsupportedFeatureError,
          "flex (flex 'cloth'); eq_type flex (equality 0)"),
-    Case("plugin actuator", load(REFUSED / "plugin_actuator.xml"), kt.UnsupportedFeatureError, "plugin (plugin 'pid')"),
-    Case("plugin sensor", load(REFUSED / "plugin_sensor.xml"), kt.UnsupportedFeatureError,
-         "sensor_type plugin (sensor 'grid')"),
+    Case("plugin", load(REFUSED / "sdf.xml"), kt.UnsupportedFeatureError, "plugin (plugin 'torus')"),
     Case("sdf", load(REFUSED / "sdf.xml"), kt.UnsupportedFeatureError, "signed distance field (geom 'ring')"),
     Case("ipc", load(REFUSED / "ipc.xml"), kt.UnsupportedFeatureError, "flag ipc (option enableflags)"),
     Case("refusal names the file", load(REFUSED / "ipc.xml"), ValueError,
