@@ -123,7 +123,7 @@ RICH = """
 <mujoco>
   <size nuserdata="3" nuser_body="2" nuser_jnt="3" nuser_geom="4" nuser_site="5" nuser_cam="6" nuser_tendon="7"
         nuser_actuator="8" nuser_sensor="9"/>
-  <extension><plugin plugin="mujoco.pid"/></extension>
+  <extension><plugin plugin="mujoco.sensor.touch_grid"/></extension>
   <asset>
     <mesh name="wedge" vertex="0 0 0  .3 0 0  0 .2 0  0 0 .1  .3 .2 0"/>
     <hfield name="hills" nrow="3" ncol="5" size="2 1 .2 .1"/>
@@ -159,9 +159,13 @@ RICH = """
   <actuator>
     <general joint="shoulder" gear="1 2 3" dyntype="filter" delay=".02" nsample="4"/>
     <motor tendon="rope"/>
-    <plugin joint="elbow" plugin="mujoco.pid"><config key="kp" value="2"/></plugin>
   </actuator>
-  <sensor><framepos objtype="site" objname="b"/><clock/></sensor>
+  <sensor>
+    <framepos objtype="site" objname="b"/><clock/>
+    <plugin plugin="mujoco.sensor.touch_grid" objtype="site" objname="a">
+      <config key="size" value="1 2"/><config key="fov" value="90 45"/>
+    </plugin>
+  </sensor>
   <custom>
     <numeric name="n" data="1 2 3"/>
     <tuple name="t"><element objtype="body" objname="arm"/><element objtype="body" objname="cart"/></tuple>

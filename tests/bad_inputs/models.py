@@ -101,7 +101,7 @@ DAMAGE = [
     damage("actuator_actadr", 1, 0, "actuator_actadr[1] is 0, but -1 follows"),
     damage("actuator_historyadr", 0, 5, "actuator_historyadr[0] is 5, but 0 follows"),
     damage("sensor_adr", 1, 10**6, "sensor_adr[1] is 1000000, but 3 follows"),
-    damage("sensor_dim", 0, 30, "sensor_dim adds up to 31, but nsensordata is 4"),
+    damage("sensor_dim", 0, 30, "sensor_dim adds up to 33, but nsensordata is 6"),
     damage("sensor_objid", 0, 2, "sensor_objid[0] is 2, outside 0..1"),
     damage("sensor_objtype", 0, 3, "which a sensor of type framepos cannot have"),
     damage("sensor_type", 0, 27, "sensor_dim[0] is 3, but 4 follows"),
