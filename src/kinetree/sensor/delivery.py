@@ -34,7 +34,7 @@ def is_due(m, d, i):
     if m.sensor_type[i] == SensorType.USER or sensor_sleeps(m, d, i):
         return False
     if m.sensor_type[i] == SensorType.PLUGIN:
-        return reads_grid(m, i)  # also where it has an interval
+        return reads_grid(m, i)
     if m.sensor_history[i, 0] > 0:
         if any_(m.sensor_delay[i] > 0.0):
             return False
