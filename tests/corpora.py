@@ -48,8 +48,6 @@ REFUSED = {
     "tests/models/refused/discrete.xml": ("integrator discrete",),
     "tests/models/refused/flex.xml": ("flex",),
     "tests/models/refused/ipc.xml": ("flag ipc",),
-    "tests/models/refused/plugin_actuator.xml": ("plugin",),
-    "tests/models/refused/plugin_sensor.xml": ("plugin",),
     "tests/models/refused/sdf.xml": ("plugin", "signed distance field"),
 }
 

@@ -15,7 +15,7 @@ from mujoco.introspect import structs
 from kinetree.data_fields import DATA_FIELDS, STATE_FIELDS
 from kinetree.fields import BYTE, CONSTANT_DIMS, FLAG, FLOAT32, INT, REAL, Field
 from kinetree.memory import CAPACITIES
-from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
+from kinetree.model_fields import MODEL_FIELDS, OPTION_FIELDS, PLUGIN_FIELDS, SIZES, STATISTIC_FIELDS
 from kinetree.work_fields import WORK_FIELDS
 from tests import corpora
 
@@ -55,9 +55,9 @@ MODEL_LEFT_OUT = {
         efm0_L_rownnz efm0_L_rowadr efm0_L_colind efm0_L efmC_perm flex_damping flex_yield flex_edgestiffness
         flex_edgedamping flex_edgeequality flex_rigid flexedge_rigid flex_centered flex_flatskin flex_bvhadr flex_bvhnum
         flexedge_J_rownnz flexedge_J_rowadr flexedge_J_colind flex_rgba flex_texcoord""",
-    "plugins are refused": """
-        nplugin npluginattr npluginstate body_plugin geom_plugin actuator_plugin sensor_plugin plugin plugin_stateadr
-        plugin_statenum plugin_attr plugin_attradr""",
+    "configurations of plugins are numbers in a table of their own, other plugins are refused": """
+        npluginattr npluginstate body_plugin geom_plugin plugin plugin_stateadr plugin_statenum plugin_attr
+        plugin_attradr""",
     "skins are only drawn": """
         nskin nskinvert nskintexvert nskinface nskinbone nskinbonevert skin_matid skin_group skin_rgba skin_inflate
         skin_vertadr skin_vertnum skin_texcoordadr skin_faceadr skin_facenum skin_boneadr skin_bonenum skin_vert
@@ -84,7 +84,7 @@ DATA_LEFT_OUT = {
     "flexes are refused": """
         flexvert_xpos flexelem_aabb flexelem_krot flex_hessian_valid flexvert_hessian flexedge_hessian flexedge_J
         flexedge_length bvh_aabb_dyn flexvert_lambda flexvert_conage flexedge_velocity""",
-    "plugins are refused": "nplugin plugin_state plugin plugin_data",
+    "no plugin that is not refused has a state or data": "nplugin plugin_state plugin plugin_data",
     "contacts are fields of their own, contact_dist and others": "contact",
     "the matrix of the dual problem is never formed, efc_Y is enough": "nA efc_AR_rownnz efc_AR_rowadr efc_AR_colind efc_AR",
     "no use for it": "tendon_efcadr",
@@ -121,6 +121,7 @@ RICH = """
 <mujoco>
   <size nuserdata="3" nuser_body="2" nuser_jnt="3" nuser_geom="4" nuser_site="5" nuser_cam="6" nuser_tendon="7"
         nuser_actuator="8" nuser_sensor="9"/>
+  <extension><plugin plugin="mujoco.sensor.touch_grid"/></extension>
   <asset>
     <mesh name="wedge" vertex="0 0 0  .3 0 0  0 .2 0  0 0 .1  .3 .2 0"/>
     <hfield name="hills" nrow="3" ncol="5" size="2 1 .2 .1"/>
@@ -157,7 +158,12 @@ RICH = """
     <general joint="shoulder" gear="1 2 3" dyntype="filter" delay=".02" nsample="4"/>
     <motor tendon="rope"/>
   </actuator>
-  <sensor><framepos objtype="site" objname="b"/><clock/></sensor>
+  <sensor>
+    <framepos objtype="site" objname="b"/><clock/>
+    <plugin plugin="mujoco.sensor.touch_grid" objtype="site" objname="a">
+      <config key="size" value="1 2"/><config key="fov" value="90 45"/>
+    </plugin>
+  </sensor>
   <custom>
     <numeric name="n" data="1 2 3"/>
     <tuple name="t"><element objtype="body" objname="arm"/><element objtype="body" objname="cart"/></tuple>
@@ -302,11 +308,11 @@ def test_names_mean_one_thing_within_a_table():
     names = ("model_fields.py", "data_fields.py", "work_fields.py")
     files = [Path(__file__).parents[1] / "src" / "kinetree" / name for name in names]
     lines = [re.findall(r'(?:Field|Option|State|Input|Result|Note|Work)\("(\w+)"', file.read_text()) for file in files]
-    assert len(lines[0]) == len(MODEL_FIELDS) + len(OPTION_FIELDS) + len(STATISTIC_FIELDS)
+    assert len(lines[0]) == sum(map(len, (MODEL_FIELDS, PLUGIN_FIELDS, OPTION_FIELDS, STATISTIC_FIELDS)))
     assert len(lines[1]) == len(DATA_FIELDS) and len(lines[2]) == len(WORK_FIELDS)
     assert DATA_FIELDS.keys().isdisjoint(WORK_FIELDS), "kernels see both in one handle"
     assert DATA_FIELDS["capacity"].shape({}) == DATA_FIELDS["needed"].shape({}) == (len(CAPACITIES),)
-    names = [*MODEL_FIELDS, *SIZE_NAMES]
+    names = [*MODEL_FIELDS, *PLUGIN_FIELDS, *SIZE_NAMES]
     assert len(names) == len(set(names)), "a size and a field share a name"
 
 

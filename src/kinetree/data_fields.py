@@ -275,7 +275,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("efc_force", "maxefc", REAL, "mixed", "force of the row", "fwd_constraint/inverse"),
 ])  # fmt: skip
 
-# Bits of `types.State` in their order and the field that each stands for; PLUGIN has none, as plugins are refused.
+# Bits of `types.State` in their order and the field that each stands for; PLUGIN has none, as no plugin that we run has one.
 STATE_FIELDS: tuple[tuple[str, str], ...] = (
     ("TIME", "time"),
     ("QPOS", "qpos"),

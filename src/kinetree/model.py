@@ -20,12 +20,13 @@ from .errors import UnknownNameError, UnsupportedFeatureError, nearest
 from .fields import REAL, Field
 from .instead import CLASSES, LOADERS
 from .layout import FieldHolder, Layout, assign, checked, read_only, shown
-from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
+from .model_fields import MODEL_FIELDS, OPTION_FIELDS, PLUGIN_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, Element, NamedAccess, kind_named
 from .types import Cone, DisableBit, EnableBit, GeomType, Integrator, Jacobian, Solver
 
+_OWN_FIELDS = {**MODEL_FIELDS, **PLUGIN_FIELDS}  # attributes of a model
 _ALL_FIELDS = {
-    **MODEL_FIELDS,
+    **_OWN_FIELDS,
     **{f"opt_{name}": field for name, field in OPTION_FIELDS.items()},
     **{f"stat_{name}": field for name, field in STATISTIC_FIELDS.items()},
 }
@@ -165,7 +166,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
     """
 
     _label = "model"
-    _declared = MODEL_FIELDS
+    _declared = _OWN_FIELDS
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise TypeError("a Model is made by kt.load, or by replace of another")
@@ -205,7 +206,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         own["callbacks"] = Callbacks(own["_words"][LAYOUT.word["hooks"] :][:1])
         own["opt"] = Parameters(self, "opt", OPTION_FIELDS)
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
-        for name, field in MODEL_FIELDS.items():
+        for name, field in _OWN_FIELDS.items():
             if field.dims:
                 own[name] = shown(own["_arrays"][name], field.in_place)
         return self
@@ -237,14 +238,14 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
             raise self._unknown(name)
         if name in own["sizes"]:
             return own["sizes"][name]
-        if name in MODEL_FIELDS or name in COUNTS:
+        if name in _OWN_FIELDS or name in COUNTS:
             return self._constant(name)
         if isinstance(getattr(own["_source"], name, None), np.ndarray):
             return read_only(getattr(own["_source"], name))  # what only rendering needs stays with MuJoCo
         raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        field = MODEL_FIELDS.get(name)
+        field = _OWN_FIELDS.get(name)
         if field is None or not field.dims:
             if field or hasattr(self, name):
                 raise AttributeError(f"model.{name} is read-only")
@@ -322,7 +323,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
                 setattr(out.opt, name[4:], value)
             elif name.startswith("stat_") and name[5:] in STATISTIC_FIELDS:
                 setattr(out.stat, name[5:], value)
-            elif name in MODEL_FIELDS:
+            elif name in _OWN_FIELDS:
                 setattr(out, name, value)
             else:
                 raise AttributeError(f"replace: model has no field {name!r}: {nearest(name, _ALL_FIELDS)}")
@@ -344,6 +345,10 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
                     _write(getattr(target, name), getattr(own, name))
                 else:
                     setattr(target, name, getattr(own, name))
+        if self.nplugin:
+            from .io.plugins import configured  # which knows how MuJoCo writes it, and stands above
+
+            out = configured(out, {name: self._arrays[name] for name in PLUGIN_FIELDS})
         return out
 
     def _update_from(self, arrays: Mapping[str, Any], constants: Mapping[str, float]) -> None:
@@ -392,7 +397,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         return SimpleNamespace(**constants, **{name: self.__dict__.get(name, a) for name, a in self._arrays.items()})
 
     def __dir__(self) -> Iterator[str]:
-        return iter(sorted({*object.__dir__(self), *(name for name, _ in SIZES), *MODEL_FIELDS}))
+        return iter(sorted({*object.__dir__(self), *(name for name, _ in SIZES), *_OWN_FIELDS}))
 
     def __repr__(self) -> str:
         return f"<kinetree.Model {self.title!r}: {self.nbody} bodies, {self.njnt} joints, nq {self.nq}, nv {self.nv}>"

@@ -3,7 +3,8 @@
 Units are SI. Parts of one row with different units stand in order, separated by ";"; "mixed" depends on a type, a joint
 or a sign. Stage "load" is what compiling a model gives; "set_const" is what `set_const` derives anew from other fields
 (it also completes parts of five loaded ones: geom_size, geom_aabb, geom_fluid, eq_data and tree_sleep_policy).
-Left out: rendering but for colours, names, texts, paths, and everything of flexes, skins and plugins.
+Left out: rendering but for colours, names, texts, paths, and everything of flexes, and skins. What MuJoCo keeps of
+plugins as text stands in a table of its own, as numbers.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ SIZES: tuple[tuple[str, str], ...] = (
     ("ntupledata", "objects in all custom tuples"),
     ("nkey", "keyframes"),
     ("nmocap", "mocap bodies"),
+    ("nplugin", "instances of plugins"),
     ("nuser_body", "user numbers per body"),
     ("nuser_jnt", "user numbers per joint"),
     ("nuser_geom", "user numbers per geom"),
@@ -356,6 +358,7 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("actuator_armature", "nactuator", REAL, "mixed", "inertia added to its joint or tendon"),
     Field("actuator_group", "nactuator", INT, "1", "group, for opt.disableactuator", editable=True),
     Field("actuator_user", "nactuator nuser_actuator", REAL, "mixed", "numbers of the user"),
+    Field("actuator_plugin", "nactuator", INT, "1", "instance of the plugin that computes it, -1 if none"),
     Field("actuator_forcelimited", "nactuator", FLAG, "1", "actuator_forcerange is enforced"),
     Field("actuator_forcerange", "nactuator 2", REAL, "mixed", "bounds on the force"),
     Field("actuator_ctrllimited", "nu", FLAG, "1", "actuator_ctrlrange is enforced"),
@@ -382,6 +385,7 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("sensor_delay", "nsensor", REAL, "s", "delay of the reading, 0 if none"),
     Field("sensor_interval", "nsensor 2", REAL, "s", "time between readings, and phase"),
     Field("sensor_user", "nsensor nuser_sensor", REAL, "mixed", "numbers of the user"),
+    Field("sensor_plugin", "nsensor", INT, "1", "instance of the plugin that computes it, -1 if none"),
     # custom numbers
     Field("numeric_adr", "nnumeric", INT, "1", "first number in numeric_data"),
     Field("numeric_size", "nnumeric", INT, "1", "numbers of the field"),
@@ -415,6 +419,21 @@ MODEL_FIELDS: dict[str, Field] = table([
     Field("D_colind", "nD", INT, "1", "square pattern of M: column of each non-zero"),
     Field("mapM2D", "nD", INT, "1", "for each number of the square pattern, its place in M"),
     Field("mapD2M", "nC", INT, "1", "for each number of M, its place in the square pattern"),
+])  # fmt: skip
+
+# Configuration of plugins, which MuJoCo keeps as text; numbers of an instance of the other plugin are zero.
+PLUGIN_FIELDS: dict[str, Field] = table([
+    # mujoco.pid
+    Field("pid_kp", "nplugin", REAL, "mixed", "force per unit of error"),
+    Field("pid_ki", "nplugin", REAL, "mixed", "force per unit of the integral of the error; no state if zero"),
+    Field("pid_kd", "nplugin", REAL, "mixed", "force per unit of the error's rate"),
+    Field("pid_imax", "nplugin", REAL, "mixed", "bound on the force of the integral, -1 if none"),
+    Field("pid_slewmax", "nplugin", REAL, "mixed", "bound on the rate of the setpoint, -1 if none and no state"),
+    # mujoco.sensor.touch_grid
+    Field("grid_nchannel", "nplugin", INT, "1", "images: normal force, two tangential; normal torque, two tangential"),
+    Field("grid_size", "nplugin 2", INT, "1", "cells across and down"),
+    Field("grid_fov", "nplugin 2", REAL, "mixed", "field of view to each side, across and down, in degrees"),
+    Field("grid_gamma", "nplugin", REAL, "1", "from evenly spaced cells (0) to ones that are small in the middle (1)"),
 ])  # fmt: skip
 
 # `model.opt`: every field is a choice of the user.

@@ -22,7 +22,7 @@ from .data_fields import DATA_FIELDS, STATE_FIELDS
 from .fields import CONSTANT_DIMS, Field
 from .kernel import STAGES
 from .kernel.order import order_of
-from .model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
+from .model_fields import MODEL_FIELDS, OPTION_FIELDS, PLUGIN_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, attributes
 from .types import MUJOCO_ENUMS
 from .work_fields import WORK_FIELDS
@@ -133,6 +133,10 @@ def model_page() -> str:
         markdown_table(("size", "meaning"), [(f"`{name}`", meaning) for name, meaning in SIZES]),
         "## Fields",
         *_sections(model_fields, "MODEL_FIELDS", MODEL_FIELDS, (*FIELD_COLUMNS, "edit")),
+        "## Plugins",
+        "What MuJoCo keeps as text of the plugins `mujoco.pid` and `mujoco.sensor.touch_grid`, for each instance "
+        "(`actuator_plugin`, `sensor_plugin`); numbers of an instance of the other one are zero.",
+        *_sections(model_fields, "PLUGIN_FIELDS", PLUGIN_FIELDS, (*FIELD_COLUMNS, "edit")),
         "## model.opt",
         "Choices of the user, all editable; `model.replace(opt_timestep=…)` takes them with their prefix.",
         markdown_table(FIELD_COLUMNS, [_row(field) for field in OPTION_FIELDS.values()]),
@@ -148,7 +152,10 @@ def model_page() -> str:
 
 def data_page() -> str:
     """Fields of Data, and the parts of the state."""
-    state = [(f"`State.{bit}`", f"`{name}`" if name else "none: plugins are refused") for bit, name in STATE_FIELDS]
+    state = [
+        (f"`State.{bit}`", f"`{name}`" if name else "none: the plugins that kinetree computes have none of their own")
+        for bit, name in STATE_FIELDS
+    ]
     shown = {name: field for name, field in DATA_FIELDS.items() if field.shown}
     parts = [
         "# Fields of Data",

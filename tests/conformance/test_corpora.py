@@ -21,7 +21,6 @@ ABSENT = {
     "mjEQ_FLEX": "flex is refused",
     "mjEQ_FLEXVERT": "flex is refused",
     "mjEQ_FLEXSTRAIN": "flex is refused",
-    "mjSENS_PLUGIN": "plugins are refused",
     "mjGEOM_SDF": "signed distance fields are refused",
     "mjWRAP_NONE": "means there is no wrap object",
 }

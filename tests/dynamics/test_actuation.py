@@ -23,7 +23,7 @@ from kinetree.types import BiasType, DisableBit, DynType, GainType, TrnType, War
 from tests.corpora import entries
 from tests.dynamics.paired import MODELS, Pair, agree, paired, same
 
-ACTUATORS, SERVOS, USER = (MODELS / f"{name}.xml" for name in ("actuators", "servos", "user"))
+ACTUATORS, SERVOS, USER, PLUGINS = (MODELS / f"{name}.xml" for name in ("actuators", "servos", "user", "plugins"))
 FIELDS = ["act_dot", "actuator_force", "qfrc_actuator"]
 STEPPED = int(DisableBit.CONTACT | DisableBit.CONSTRAINT)
 BADCTRL = int(WarningType.BADCTRL)
@@ -254,7 +254,7 @@ def test_muscle_activation_equals_mujocos(width):
 
 
 @pytest.mark.parametrize("early", [False, True])
-@pytest.mark.parametrize("source", [ACTUATORS, SERVOS, USER], ids=lambda p: p.stem)
+@pytest.mark.parametrize("source", [ACTUATORS, SERVOS, USER, PLUGINS], ids=lambda p: p.stem)
 def test_activations_and_histories_over_steps_equal_mujocos(source, early):
     """Our activations and histories run on by themselves, beside MuJoCo's motion."""
     mj = mujoco.MjModel.from_xml_path(str(source))
@@ -428,7 +428,7 @@ def test_a_motor_whose_parameters_no_longer_fit_its_states_has_none():
 # machines
 
 
-@pytest.mark.parametrize("source", [ACTUATORS, SERVOS, USER], ids=lambda p: p.stem)
+@pytest.mark.parametrize("source", [ACTUATORS, SERVOS, USER, PLUGINS], ids=lambda p: p.stem)
 @pytest.mark.parametrize("dtype, width", [("float64", 8), ("float32", 16)])
 def test_lanes_equal_floats(source, dtype, width):
     """Worlds at different times, with histories that begin at different places."""
@@ -457,7 +457,7 @@ def test_lanes_equal_floats(source, dtype, width):
             same(getattr(out, name), getattr(pair.ours, name), MACHINES[dtype], f"{dtype} lane {lane} {name}")
 
 
-@pytest.mark.parametrize("source", [ACTUATORS, SERVOS, USER], ids=lambda p: p.stem)
+@pytest.mark.parametrize("source", [ACTUATORS, SERVOS, USER, PLUGINS], ids=lambda p: p.stem)
 def test_symbols_and_plain_python_equal_floats(source):
     pair = stirred(source, 11)
     model, data = pair.model, pair.ours

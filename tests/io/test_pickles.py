@@ -23,7 +23,7 @@ from tests.test_fields import RICH
 def restored(model: kt.Model, **parts: Any) -> kt.Model:
     """What unpickling makes of a model, with some of what is saved exchanged."""
     restore, arguments = model.__reduce__()
-    saved = dict(zip(("fingerprint", "contents", "later", "title"), arguments, strict=True))
+    saved = dict(zip(("fingerprint", "contents", "later", "title", "plugins"), arguments, strict=True))
     return restore(*{**saved, **parts}.values())
 
 

@@ -59,7 +59,7 @@ def test_every_integer_field_is_in_one_place():
     listed = [name for table in tables for name in table]
     assert sorted(set(listed)) == sorted(listed), "a field is in two tables"
     assert set(listed) <= set(INTEGERS)
-    assert set(SENSORS) == set(SensorType) - {SensorType.PLUGIN}
+    assert set(SENSORS) == set(SensorType)
     assert (len(CONTACT_WIDTHS), len(RAY_WIDTHS)) == (len(ConDataField), len(RayDataField))
 
 

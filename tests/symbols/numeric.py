@@ -54,8 +54,9 @@ def at_rest(model: kt.Model) -> State:
 
 
 def data_of(model: kt.Model, state: State, tau: bool = True) -> kt.Data:
-    """A fresh Data in a state, with tau applied to joints if asked."""
+    """A fresh Data in a state, with tau applied to joints if asked; the first step, which no rate limits, is over."""
     data = kt.Data(model)
+    data.time = 1.0
     data.qpos[:], data.qvel[:], data.act[:], data.ctrl[:] = state.q, state.v, state.act, state.ctrl
     if tau:
         data.qfrc_applied[:] = state.tau

@@ -36,7 +36,7 @@ def without_past(name):
 SOURCES = {entry.name: entry.source for entry in entries()}
 SOURCES |= {f"tree {seed}": functools.partial(random_tree, seed, nbody=8) for seed in range(3)}
 LIVELY = {f"{name} without past": functools.partial(without_past, name)
-          for name in ("actuators", "asleep", "passive", "servos", "tendons")}  # fmt: skip
+          for name in ("actuators", "asleep", "passive", "plugins", "servos", "tendons")}  # fmt: skip
 SOURCES |= LIVELY
 
 

@@ -33,6 +33,8 @@ def _servos(model: Model) -> np.ndarray:
 DECIDING: dict[str, Callable[[Model], np.ndarray]] = {
     "actuator_dynprm": lambda model: model.actuator_dynprm[_servos(model)] > 0.0,
     "actuator_gainprm": lambda model: model.actuator_gainprm[_servos(model)] > 0.0,
+    "pid_ki": lambda model: model.pid_ki != 0.0,
+    "pid_slewmax": lambda model: model.pid_slewmax >= 0.0,
     "sensor_delay": lambda model: model.sensor_delay > 0.0,
     "sensor_interval": lambda model: model.sensor_interval > 0.0,
     "geom_fluid": lambda model: model.geom_fluid[:, 0] > 0.0,

@@ -2,6 +2,7 @@
 
 MuJoCo: mj_fwdActuation, in two stages so that Python callbacks may run between them: after `actuator_dynamics` they write
 act_dot, user_gain and user_bias of actuators of user type, which `actuator_forces` reads.
+Those of plugins are in `pid.py`.
 Reads: ctrl, act, history, time, actuator_length, actuator_velocity, actuator_moment, qfrc_gravcomp.
 Writes: act_dot, actuator_force, qfrc_actuator, and the scratch fields ctrl_used, user_gain, user_bias.
 """
@@ -15,6 +16,7 @@ from .configuration import quat_exp
 from .dcmotor import friction_and_cogging, motor_dynamics, motor_gain, motor_slots, motor_voltage
 from .history import read
 from .muscle import muscle_bias, muscle_dynamics, muscle_gain
+from .pid import pid_force, pid_rates
 from .servo import (
     bound_torque,
     clip_between,
@@ -99,6 +101,8 @@ def actuator_dynamics(m, d):
     for k in range(m.nactuator):
         if m.actuator_actadr[k] >= 0 and not actuator_sleeps(m, d, k):
             set_rates(m, d, k)
+        if m.actuator_plugin[k] >= 0:
+            pid_rates(m, d, k)
         if m.actuator_gaintype[k] == GainType.USER:
             d.user_gain[k] = 1.0
         if m.actuator_biastype[k] == BiasType.USER:
@@ -208,11 +212,24 @@ def limit_tendon_force(m, d, t):
 
 
 @kernel
+def tendons_are_limited(m, d):
+    """Whether MuJoCo looks at limits of tendons: with plugins alone it does not."""
+    if m.nplugin == 0:
+        return True
+    for k in range(m.nactuator):
+        if m.actuator_trntype[k] == TrnType.TENDON and m.tendon_actfrclimited[m.actuator_trnid[k, 0]]:
+            if m.actuator_plugin[k] < 0 and not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
+                return True
+    return False
+
+
+@kernel
 def limit_forces(m, d):
     """Keep forces within the ranges of tendons, then of actuators."""
-    for t in range(m.ntendon):
-        if m.tendon_actfrclimited[t]:
-            limit_tendon_force(m, d, t)
+    if tendons_are_limited(m, d):
+        for t in range(m.ntendon):
+            if m.tendon_actfrclimited[t]:
+                limit_tendon_force(m, d, t)
     for k in range(m.nactuator):
         if m.actuator_forcelimited[k]:
             row, low, high = m.actuator_outadr[k], m.actuator_forcerange[k, 0], m.actuator_forcerange[k, 1]
@@ -253,7 +270,9 @@ def actuator_forces(m, d):
             d.qfrc_actuator[i] = 0.0
         return
     for k in range(m.nactuator):
-        if not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
+        if m.actuator_plugin[k] >= 0:
+            pid_force(m, d, k)
+        elif not actuator_disabled(m, k) and not actuator_sleeps(m, d, k):
             set_force(m, d, k)
     limit_forces(m, d)
     for k in range(m.nactuator):

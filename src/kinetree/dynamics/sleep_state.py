@@ -136,6 +136,7 @@ def sensor_rests(m, d, i):
     kind, seen, reference = m.sensor_type[i], m.sensor_objtype[i], m.sensor_reftype[i]
     if (
         kind == SensorType.USER
+        or kind == SensorType.PLUGIN
         or kind == SensorType.RANGEFINDER
         or (kind == SensorType.CONTACT and (seen == ObjType.SITE or reference == ObjType.SITE))
     ):

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import types
 from ..model import REFUSED_FLAGS
+from . import plugins
 
 # Fields that hold a type, with the enum that lists the types we know.
 TYPED_FIELDS: dict[str, tuple[str, type[IntEnum]]] = {
@@ -36,7 +37,6 @@ REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.GeomType: tuple(t for t in types.GeomType if t > types.GeomType.SDF),
     types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
     types.TrnType: (types.TrnType.UNDEFINED,),
-    types.SensorType: (types.SensorType.PLUGIN,),
     types.Integrator: (types.Integrator.DISCRETE,),
 }
 # Types that MJCF calls otherwise than the enum does.
@@ -63,8 +63,9 @@ def _flexes(mj: mujoco.MjModel) -> Iterator[str]:
 
 
 def _plugins(mj: mujoco.MjModel) -> Iterator[str]:
-    for i in range(mj.nplugin):
-        yield f"plugin ({element(mj, 'plugin', i)})"
+    """Plugins but two that kinetree computes itself, and what these may be asked for beyond their purpose."""
+    for what, kind, i in plugins.lacking(mj):
+        yield f"{what} ({element(mj, kind, i)})"
 
 
 def _signed_distance_geoms(mj: mujoco.MjModel) -> Iterator[str]:

@@ -28,6 +28,7 @@ from ..named import KINDS
 from .binary import wild_address
 from .features import unsupported
 from .hostile import refuse_hostile
+from .plugins import configuration, plugin_names, refuse_misplaced, with_slots
 from .urdf import warn_if_nothing_moves
 from .validate import validate
 from .validate.table import finite
@@ -225,23 +226,27 @@ def _from_binary(contents: bytes, where: str) -> mujoco.MjModel:
     wild, name = wild_address(contents), "model.mjb"
     if wild:
         raise ModelError(f"{where}: {wild}")
+    refuse_misplaced(contents, where)
     return _guarded(lambda: mujoco.MjModel.from_binary_path(name, {name: contents}), where)
 
 
 def pickled(model: Model) -> Pickled:
     """What a pickle of a model holds: MuJoCo's binary form of it, and what that lacks."""
     later = {name: model._constant(name) for name in ("ngravcomp", "edition")}
-    return _restore, (LAYOUT.fingerprint, _binary(model.to_mujoco()), later, model.title)
+    mj = model.to_mujoco()
+    return _restore, (LAYOUT.fingerprint, _binary(mj), later, model.title, plugin_names(mj))
 
 
-def _restore(fingerprint: str, contents: bytes, later: dict[str, int], title: str) -> Model:
-    """The model of a pickle, checked like one from a file."""
+def _restore(fingerprint: str, contents: bytes, later: dict[str, int], title: str, plugins: list[str]) -> Model:
+    """The model of a pickle, checked like one from a file; its plugins may have other slots here."""
     if fingerprint != LAYOUT.fingerprint:
         raise ValueError("this Model was saved with another version of kinetree: its fields differ")
     if not isinstance(contents, bytes) or not isinstance(later, dict) or not isinstance(title, str):
         raise TypeError("this Model is damaged: it is not made of bytes, numbers and a title")
+    if not isinstance(plugins, list) or not all(isinstance(name, str) for name in plugins):
+        raise TypeError("this Model is damaged: it has no list of plugins")
     where = "a saved Model"
-    mj = _from_binary(contents, where)
+    mj = _from_binary(with_slots(contents, plugins, where), where)
     _check_sound(mj, where)
     for name, limit in (("ngravcomp", mj.nbody), ("edition", 2**62)):
         if type(later.get(name)) is not int or not 0 <= later[name] <= limit:
@@ -258,7 +263,7 @@ def _values(mj: mujoco.MjModel) -> tuple[dict[str, Any], dict[str, float]]:
     for owner, prefix, declared in parts:
         for name, field in declared.items():
             (arrays if field.dims else constants)[prefix + name] = getattr(owner, name)
-    return arrays, constants
+    return arrays | configuration(mj), constants
 
 
 def _names(mj: mujoco.MjModel, where: str) -> dict[str, list[str]]:

@@ -11,19 +11,18 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from ..errors import ModelError
 from ..model import Model
-from .binary import HEADER, ITEM_SIZES, arrays_of, bytes_before_arrays, fields
+from .binary import exchanged
 from .load import load
 
-ALIGNMENT = 64  # bytes: MuJoCo starts each array of a model at a multiple
 NAME = "model.mjb"
 
 
 def without_simple(model: Model, body: int) -> Model:
     """The same model, with a body that is no longer simple: M has room for all of its rows."""
     mj = model.to_mujoco()
-    contents = _exchange(mj, _pattern(mj, body))
+    pattern = _pattern(mj, body)
+    contents = exchanged(mj, pattern, {"nC": len(pattern["M_colind"])})
     rebuilt = load(mujoco.MjModel.from_binary_path(NAME, {NAME: contents}))
     out = Model._made(**{**rebuilt._values(), "title": model.title})
     out.callbacks.copy_from(model.callbacks)
@@ -66,32 +65,3 @@ def _chain(parent: np.ndarray, dof: int) -> list[int]:
     while parent[out[-1]] >= 0:
         out.append(int(parent[out[-1]]))
     return out[::-1]
-
-
-def _exchange(mj: mujoco.MjModel, new: dict[str, np.ndarray]) -> bytes:
-    """The binary form of a model with other contents in some arrays, also of another length."""
-    contents = np.zeros(mujoco.mj_sizeModel(mj), np.uint8)
-    mujoco.mj_saveModel(mj, None, contents)
-    names = [field.name for field in fields() if str(field.type) == "mjtSize"]
-    sizes = {name: int(getattr(mj, name)) for name in names}
-    if _buffer_size(sizes) != sizes["nbuffer"]:
-        raise ModelError("MuJoCo's binary form is not the one that kinetree knows")
-    start = bytes_before_arrays()
-    head = bytearray(contents[:start].tobytes())
-    parts, at = [head], start
-    for name, kind, n in arrays_of(sizes):
-        size = ITEM_SIZES[kind] * n
-        parts.append(bytearray(new[name].tobytes() if name in new else contents[at : at + size].tobytes()))
-        at += size
-    sizes["nC"] = len(new["M_colind"])
-    sizes["nbuffer"] = _buffer_size(sizes)
-    head[HEADER : HEADER + 8 * len(names)] = np.array([sizes[name] for name in names], np.int64).tobytes()
-    return b"".join(parts)
-
-
-def _buffer_size(sizes: dict[str, int]) -> int:
-    """Bytes that MuJoCo takes for all arrays, each aligned, and for aligning the first."""
-    end = 0
-    for _, kind, n in arrays_of(sizes):
-        end += -end % ALIGNMENT + ITEM_SIZES[kind] * n
-    return end + ALIGNMENT - 1

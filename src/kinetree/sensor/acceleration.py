@@ -105,6 +105,7 @@ ACCELERATION = {
     SensorType.FRAMELINACC: framelinacc,
     SensorType.FRAMEANGACC: frameangacc,
     SensorType.CONTACT: already_read,
+    SensorType.PLUGIN: already_read,
 }
 compute = dispatch(ACCELERATION, "m, d, i")
 

@@ -18,6 +18,7 @@ from .inside import is_inside
 from .reading import put_number, put_vector
 from .tactile import tactile
 from .touch import touch
+from .touch_grid import touch_grid
 
 ANYTHING, SUBTREE = ObjType.UNKNOWN, ObjType.XBODY
 FOUND, FORCE, TORQUE, DIST, POS, NORMAL, TANGENT, LINVEL, ANGVEL = (1 << field for field in ConDataField)
@@ -157,9 +158,9 @@ def contact(m, d, i):
             c = next_match(d)
 
 
-@stage(scalar=True, when=sensor(SensorType.TOUCH, SensorType.CONTACT, SensorType.TACTILE))
+@stage(scalar=True, when=sensor(SensorType.TOUCH, SensorType.CONTACT, SensorType.TACTILE, SensorType.PLUGIN))
 def contact_readings(m, d):
-    """Compute touch, tactile and contact sensors that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos, Vel, Acc."""
+    """Compute sensors of contacts that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos, Vel, Acc."""
     for i in range(m.nsensor):
         if d.sensor_due[i] != 0:
             if m.sensor_type[i] == SensorType.CONTACT:
@@ -168,3 +169,5 @@ def contact_readings(m, d):
                 touch(m, d, i)
             elif m.sensor_type[i] == SensorType.TACTILE:
                 tactile(m, d, i)
+            elif m.sensor_type[i] == SensorType.PLUGIN:
+                touch_grid(m, d, i)

@@ -19,6 +19,7 @@ from .enclosed import enclosures, reads_enclosed
 from .position import position_readings
 from .rays import rangefinders
 from .reading import cut_off
+from .touch_grid import reads_grid
 from .velocity import velocity_readings
 
 
@@ -33,6 +34,8 @@ def is_due(m, d, i):
     """Whether a sensor is to be computed in its stage in any world; users compute theirs."""
     if m.sensor_type[i] == SensorType.USER or sensor_sleeps(m, d, i):
         return False
+    if m.sensor_type[i] == SensorType.PLUGIN:
+        return reads_grid(m, i)
     if m.sensor_history[i, 0] > 0:
         if any_(m.sensor_delay[i] > 0.0):
             return False
@@ -48,12 +51,16 @@ def reads_contacts(m, i):
         m.sensor_type[i] == SensorType.TOUCH
         or m.sensor_type[i] == SensorType.CONTACT
         or m.sensor_type[i] == SensorType.TACTILE
+        or m.sensor_type[i] == SensorType.PLUGIN
     )
 
 
 @kernel
 def mark_due(m, d, of_stage):
-    """Note which sensors of a stage to compute; whether there are rays, distances, enclosures, contacts, or the user's."""
+    """Note which sensors of a stage to compute; whether there are rays, distances, enclosures, contacts, or the user's.
+
+    To what is prepared for the user, plugins have a right too.
+    """
     rays = distances = sites = contacts = users = False
     for i in range(m.nsensor):
         d.sensor_due[i] = 0
@@ -64,7 +71,7 @@ def mark_due(m, d, of_stage):
             distances = distances or (due and reads_distance(m.sensor_type[i]))
             sites = sites or (due and reads_enclosed(m, i))
             contacts = contacts or (due and reads_contacts(m, i))
-            users = users or m.sensor_type[i] == SensorType.USER
+            users = users or m.sensor_type[i] == SensorType.USER or m.sensor_type[i] == SensorType.PLUGIN
     return rays, distances, sites, contacts, users
 
 
@@ -82,6 +89,9 @@ def deliver_sensor(m, d, i):
     for k in range(m.sensor_dim[i]):
         if m.sensor_type[i] == SensorType.USER:
             d.sensordata[a + k] = 0.0
+        elif m.sensor_type[i] == SensorType.PLUGIN:
+            if reads_grid(m, i):
+                d.sensordata[a + k] = d.sensor_fresh[a + k]
         elif n > 0 and any_(m.sensor_delay[i] > 0.0):
             d.sensordata[a + k] = remembered(m, d, i, k)
         elif n > 0 and any_(m.sensor_interval[i, 0] > 0.0):

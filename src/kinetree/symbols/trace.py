@@ -49,6 +49,7 @@ class Trace:
         self.m = symbolic_record(model, **of_model)
         self.d = symbolic_record(Data(model), **{k: v for k, v in fields.items() if k not in of_model})
         open_frames(self.m, of_model, self.bodies)
+        self.d.time[0] = 1.0  # no function reads it but to see that the first step, which no rate limits, is over
         for b, ten in self.bodies.items():
             self.m.body_mass[b], self.m.body_ipos[b] = ten[0], (ten[1], ten[2], ten[3])
             self.m.body_inertia[b] = ten[4], ten[5], ten[6]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import ModelError
-from . import elements, shapes, table, tree
+from . import elements, plugins, shapes, table, tree
 
 # Each rule is a generator of problems. The first problem ends it all, so a rule may rely on those before it.
 RULES = (
@@ -18,6 +18,7 @@ RULES = (
     tree.joints, tree.tree, tree.inertia,
     shapes.geoms, shapes.hfields, shapes.meshes, shapes.octrees, shapes.bounding_volumes, shapes.pairs,
     elements.equalities, elements.paths, elements.actuators, elements.sensors, elements.tuples, elements.histories,
+    plugins.instances, plugins.actuators, plugins.sensors,
 )  # fmt: skip
 
 

@@ -93,6 +93,7 @@ SENSORS: dict[SensorType, Sensor] = {
     SensorType.E_KINETIC: (NOTHING, NOTHING, 1),
     SensorType.CLOCK: (NOTHING, NOTHING, 1),
     SensorType.TACTILE: ((ObjType.MESH,), (ObjType.GEOM,), None),
+    SensorType.PLUGIN: (SITE, (), None),
     SensorType.USER: ((), (), None),
 }
 COMPACT = tuple(range(GeomType.SPHERE, GeomType.MESH + 1))  # shapes that are convex and end somewhere
@@ -156,16 +157,22 @@ def actuators(m: Any) -> Iterator[str]:
             controls = (spec & commands).bit_count()
         yield from unequal(f"actuator_ctrlnum[{i}]", m.actuator_ctrlnum[i], controls)
         yield from unequal(f"actuator_outnum[{i}]", m.actuator_outnum[i], 3 if kind == TrnType.SO3 else 1)
-        dynamics = DynType(m.actuator_dyntype[i])
-        if dynamics in (DynType.NONE, DynType.FILTER, DynType.FILTEREXACT, DynType.MUSCLE, DynType.INTEGRATOR):
-            states = 0 if dynamics == DynType.NONE else 3 if gain == GainType.SO3 else 1
-            yield from unequal(f"actuator_actnum[{i}]", m.actuator_actnum[i], states)
-        else:
-            yield from outside(f"actuator_actnum[{i}]", m.actuator_actnum[i], dynamics != DynType.DCMOTOR, m.na + 1)
+        if m.actuator_plugin[i] < 0:  # the states of the others are counted by a rule of plugins
+            yield from _states(m, i, gain)
         yield from _transmission(m, i, kind)
     moments = sum(_moments(m, i) for i in range(m.nactuator))
     if moments != m.nJmom:
         yield f"actuator_trntype and actuator_trnid ask for {moments} moments, but nJmom is {m.nJmom}"
+
+
+def _states(m: Any, i: int, gain: GainType) -> Iterator[str]:
+    """How many states the dynamics of one actuator have."""
+    dynamics = DynType(m.actuator_dyntype[i])
+    if dynamics in (DynType.NONE, DynType.FILTER, DynType.FILTEREXACT, DynType.MUSCLE, DynType.INTEGRATOR):
+        states = 0 if dynamics == DynType.NONE else 3 if gain == GainType.SO3 else 1
+        yield from unequal(f"actuator_actnum[{i}]", m.actuator_actnum[i], states)
+    else:
+        yield from outside(f"actuator_actnum[{i}]", m.actuator_actnum[i], dynamics != DynType.DCMOTOR, m.na + 1)
 
 
 def _moments(m: Any, i: int) -> int:
