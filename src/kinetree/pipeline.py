@@ -11,7 +11,7 @@ from .constraint.make import make_constraint
 from .constraint.reference_acceleration import reference_constraint
 from .constraint.rne_post import rne_post_constraint
 from .dynamics.aba import aba
-from .dynamics.acceleration import fwd_acceleration
+from .solver.acceleration import fwd_acceleration
 from .dynamics.actuation import actuator_dynamics, actuator_forces
 from .dynamics.camlight import camlight
 from .dynamics.com import com_pos
@@ -45,6 +45,8 @@ from .integrator.advance import advance_inputs, advance_state
 from .integrator.derivative import set_damping, set_damping_diagonal, smooth_derivative
 from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
+from .integrator.metric import effective_metric
+from .integrator.metric_rows import metric_rows
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
 from .kernel import kernel, stage
 from .kernel.guard import hear_again, hear_nothing
@@ -107,6 +109,8 @@ def fwd_position(m, d, *controller):
     if m.opt_enableflags & EnableBit.DIAGEXACT:
         exact_diagonal(m, d)
     transmission(m, d)
+    if m.opt_integrator == Integrator.DISCRETE:
+        metric_rows(m, d)
 
 
 @kernel
@@ -205,6 +209,8 @@ def accelerate(m, d):
 def acceleration_part(m, d, senses, *controller):
     """Forces, accelerations and their sensors. The last part of MuJoCo's mj_forwardSkip."""
     fwd_actuation(m, d)
+    if m.opt_integrator == Integrator.DISCRETE:
+        effective_metric(m, d)
     begin_part(m, d)
     accelerate(m, d, *controller)
     while makes_room(m, d):
@@ -320,6 +326,14 @@ def rk4_end(m, d):
             stay_asleep(m, d, d.rk_qpos)
 
 
+@stage(when=integrator(Integrator.DISCRETE))
+def discrete(m, d):
+    """One step of the discrete integrator, which `forward` has found: qacc is the change of velocity. MuJoCo's mj_advance."""
+    for i in range(m.nv):
+        d.step_acc[i] = d.qacc[i]
+    advance(m, d)
+
+
 @stage(when=integrator(Integrator.RK4))
 def rk4(m, d):
     """Four forward passes, the first of which has been made. MuJoCo's mj_RungeKutta."""
@@ -344,6 +358,8 @@ def integrate(m, d):
         implicit(m, d)
     elif m.opt_integrator == Integrator.IMPLICITFAST:
         implicitfast(m, d)
+    elif m.opt_integrator == Integrator.DISCRETE:
+        discrete(m, d)
     else:
         euler(m, d)
 
@@ -426,12 +442,12 @@ def damping_diagonal(m, d):
 
 __all__ = [
     "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "camlight", "com_pos", "collision", "com_vel",
-    "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal",
-    "discrete_acceleration", "distance_readings", "energy_pos",
+    "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal", "discrete",
+    "discrete_acceleration", "distance_readings", "effective_metric", "energy_pos",
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "fwd_velocity_smooth",
     "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics",
-    "lie_down", "make_constraint", "make_m", "passive", "position_readings", "rangefinders", "reference_constraint",
+    "lie_down", "make_constraint", "make_m", "metric_rows", "passive", "position_readings", "rangefinders", "reference_constraint",
     "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
     "sensor_history", "sensor_pos", "sensor_vel", "smooth_derivative", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",

@@ -17,7 +17,7 @@ import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.states import random_state
 from kinetree.dynamics.aba import aba
-from kinetree.dynamics.acceleration import fwd_acceleration
+from kinetree.solver.acceleration import fwd_acceleration
 from kinetree.dynamics.armature import joint_armature
 from kinetree.dynamics.crb import crb
 from kinetree.dynamics.factor import factor_m

@@ -10,7 +10,7 @@ efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 from ..kernel import kernel
 from ..types import DisableBit
 
-DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END = 0, 1, 2, 3, 4, 5  # columns of group_part
+DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END, COUPLED, COUPLED_END = range(8)  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
 NONE = -1
 IN_ORDER = 2  # tree_order: with the island that all trees are in added, 0 if they are sorted
@@ -164,6 +164,11 @@ def group_islands(m, d):
             rows = add_to_runs(d.row_run, d.group_part[k, ROWS], rows, first, first + count)
             at += count
         d.group_part[k, DOFS_END], d.group_part[k, ROWS_END] = dofs, rows
+        d.group_part[k, COUPLED] = rows
+        for r in range(d.nefc[0], d.nrow[0]):
+            if d.tree_island[m.dof_treeid[d.efc_J_colind[d.efc_J_rowadr[r]]]] == k:
+                rows = add_to_runs(d.row_run, d.group_part[k, COUPLED], rows, r, r + 1)
+        d.group_part[k, COUPLED_END] = rows
         d.group_part[k, PLACES], d.group_part[k, PLACES_END] = (
             d.island_idofadr[k],
             d.island_idofadr[k] + d.island_nv[k],
@@ -180,6 +185,10 @@ def group_all(m, d):
     d.group_part[0, DOFS], d.group_part[0, DOFS_END] = 0, 1
     d.group_part[0, ROWS], d.group_part[0, ROWS_END] = 0, 1
     d.group_part[0, PLACES], d.group_part[0, PLACES_END] = 0, m.nv
+    d.group_part[0, COUPLED], d.group_part[0, COUPLED_END] = 1, 1
+    if d.nrow[0] > d.nefc[0]:
+        d.row_run[1, FIRST], d.row_run[1, END] = d.nefc[0], d.nrow[0]
+        d.group_part[0, COUPLED_END] = 2
 
 
 @kernel

@@ -37,7 +37,6 @@ REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
     types.TrnType: (types.TrnType.UNDEFINED,),
     types.SensorType: (types.SensorType.PLUGIN,),
-    types.Integrator: (types.Integrator.DISCRETE,),
 }
 # Types that MJCF calls otherwise than the enum does.
 MJCF_NAMES: dict[IntEnum, str] = {
