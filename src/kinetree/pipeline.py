@@ -11,7 +11,6 @@ from .constraint.make import make_constraint
 from .constraint.reference_acceleration import reference_constraint
 from .constraint.rne_post import rne_post_constraint
 from .dynamics.aba import aba
-from .solver.acceleration import fwd_acceleration
 from .dynamics.actuation import actuator_dynamics, actuator_forces
 from .dynamics.camlight import camlight
 from .dynamics.com import com_pos
@@ -43,8 +42,10 @@ from .geometry.driver import collision
 from .hooks import USER_ACTUATORS, USER_PASSIVE, USER_SENSORS, begin_part, hook, makes_room, user_control
 from .integrator.advance import advance_inputs, advance_state
 from .integrator.derivative import set_damping, set_damping_diagonal, smooth_derivative
+from .integrator.derivative_actuator import refresh_controls
 from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
+from .integrator.lone_bodies import spin_lone_bodies, weigh_lone_bodies
 from .integrator.metric import effective_metric
 from .integrator.metric_rows import metric_rows
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
@@ -59,7 +60,9 @@ from .sensor.distance import distance_readings, reserve_for_distances
 from .sensor.position import position_readings
 from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
+from .solver.acceleration import fwd_acceleration
 from .solver.inverse import bring_back_forward, difference, inv_constraint, keep_forward
+from .solver.metric import weigh
 from .solver.solve import fwd_constraint
 from .types import DisableBit, EnableBit, Integrator, Stage
 
@@ -203,6 +206,8 @@ def accelerate(m, d):
     """Accelerations under all forces and constraints."""
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
+    if m.opt_integrator == Integrator.DISCRETE:
+        spin_lone_bodies(m, d)
 
 
 @kernel
@@ -369,13 +374,21 @@ def inverse_acceleration(m, d):
     """Joint forces that explain qacc, after the position and velocity stages: qfrc_inverse. Part of MuJoCo's mj_inverse.
 
     With discrete inverse dynamics qacc is left as that of continuous time, for the sensors, until `restore_acceleration`.
+    With the discrete integrator it is the change of velocity anyway.
     """
     for i in range(m.nv):
         d.saved_acc[i] = d.qacc[i]
+    if m.opt_integrator == Integrator.DISCRETE:
+        refresh_controls(m, d)
+        effective_metric(m, d)
     if m.opt_enableflags & EnableBit.INVDISCRETE:
         discrete_acceleration(m, d)
     inv_constraint(m, d)
-    multiply(m, d.M, d.qacc, d.qfrc_inverse)
+    if m.opt_integrator == Integrator.DISCRETE:
+        weigh(m, d, d.qacc, d.qfrc_inverse)
+        weigh_lone_bodies(m, d, d.qfrc_inverse)
+    else:
+        multiply(m, d.M, d.qacc, d.qfrc_inverse)
     for i in range(m.nv):
         d.qfrc_inverse[i] += d.qfrc_bias[i] - d.qfrc_passive[i] - d.qfrc_constraint[i]
 
@@ -447,9 +460,10 @@ __all__ = [
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "fwd_velocity_smooth",
     "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics",
-    "lie_down", "make_constraint", "make_m", "metric_rows", "passive", "position_readings", "rangefinders", "reference_constraint",
+    "lie_down", "make_constraint", "make_m", "metric_rows", "passive", "position_readings", "rangefinders",
+    "reference_constraint",
     "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
-    "sensor_history", "sensor_pos", "sensor_vel", "smooth_derivative", "subtree_vel", "tendon",
+    "sensor_history", "sensor_pos", "sensor_vel", "smooth_derivative", "spin_lone_bodies", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",
     "wake_by_contacts", "wake_by_equalities", "wake_by_tendons",
 ]  # fmt: skip

@@ -42,7 +42,7 @@ def set_exact_diagonal(m, d, factor, diagonal_inverse):
 
 @kernel
 def scale_diagonal(m, d):
-    """The estimate for the bare inertia, times what a row's inverse inertia is in the metric by what it is without, dof by dof."""
+    """The estimate for the bare inertia, times what the metric does to the row's inverse inertia if dofs were independent."""
     for row in range(d.nefc[0]):
         bare = changed = zero(d.time[0])
         for at in range(d.efc_J_rowadr[row], d.efc_J_rowadr[row] + d.efc_J_rownnz[row]):

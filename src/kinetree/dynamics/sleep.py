@@ -218,13 +218,13 @@ def label_trees(m, d):
     some = True
     while some:
         some = False
-        for r in range(d.nefc[0]):
+        for r in range(d.nrow[0]):
             first, end = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]
             lowest = m.dof_treeid[d.efc_J_colind[first]]
             for at in range(first + 1, end):
                 t = m.dof_treeid[d.efc_J_colind[at]]
                 a, b = d.tree_label[lowest], d.tree_label[t]
-                joins = (d.efc_D[r] != 0.0) & (a != b)
+                joins = ((d.efc_D[r] != 0.0) | (r >= d.nefc[0])) & (a != b)
                 if any_(joins):
                     d.tree_label[lowest] = where(joins, minimum(a, b), a)
                     d.tree_label[t] = where(joins, minimum(a, b), b)

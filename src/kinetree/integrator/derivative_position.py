@@ -3,8 +3,7 @@
 MuJoCo: the counterpart of mjd_actuator_vel that the discrete integrator has. Reads: what that one reads.
 """
 
-from ..dynamics.actuation import activation, input_of
-from ..dynamics.dcmotor import motor_slots
+from ..dynamics.actuation import input_of
 from ..dynamics.muscle import (
     guarded,
     normalized_length,

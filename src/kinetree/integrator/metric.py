@@ -3,14 +3,14 @@
     M^ qacc = f - h K qvel + J' efc_force,   qvel' = qvel + h qacc,   qpos' = qpos + h qvel'
 
 So qacc is the change of velocity over the step, and constraints are solved against the inertia that makes it. D and K are
-derivatives of smooth forces, term by term where they slow down or pull back: springs and dampers of joints, drag, and unless the
-solver is PGS springs and dampers of tendons and what actuators feed back. What acts on several dofs by one force stands in
+derivatives of smooth forces, term by term where they slow down or pull back: springs and dampers of joints, drag, and unless
+the solver is PGS springs and dampers of tendons and what actuators feed back. What acts on several dofs by one force stands in
 rows of its own (`metric_rows`). Rows of constraints follow: how soft they are goes by the metric, and their springs and
 dampers too act at the end of the step.
 
-MuJoCo: the metric of mj_forward with mjINT_DISCRETE (4.0.0). Reads: M, qpos, qvel, plastic, tendons, actuators and their forces,
-the rows. Writes: nmetric, metric, metric_LD, metric_LDiagInv, metric_diag, metric_shift, masses of the metric's rows, and what
-`impedance` and `reference_acceleration` write. With a medium also qDeriv.
+MuJoCo: the metric of mj_forward with mjINT_DISCRETE (4.0.0). Reads: M, qpos, qvel, plastic, tendons, actuators and their
+forces, the rows. Writes: nmetric, metric, metric_LD, metric_LDiagInv, metric_diag, metric_shift, masses of the metric's rows,
+and what `impedance` and `reference_acceleration` write. With a medium also qDeriv.
 """
 
 from ..capacity import MAXMETRIC, fits
@@ -19,6 +19,7 @@ from ..constraint.impedance import make_impedance
 from ..constraint.reference_acceleration import set_implicit_references
 from ..dynamics.damping import damping_derivative, resistance_slope, tendon_damping
 from ..dynamics.factor import copy_rows, factor_part
+from ..dynamics.feedback import actuator_is_implicit, takes_couplings, tendon_is_implicit
 from ..dynamics.sleep_state import DOFS, DOFS_END, JOINTS, JOINTS_END, actuator_sleeps, tendon_sleeps
 from ..dynamics.spring import (
     is_stiff,
@@ -37,7 +38,7 @@ from ..types import DisableBit, EnableBit, Integrator, JointType
 from .derivative_actuator import actuator_slope
 from .derivative_fluid import add_fluid_derivative, drag_slopes
 from .derivative_position import length_slope
-from .metric_rows import actuator_is_implicit, takes_couplings, tendon_is_implicit
+from .metric_rows import is_diagonal
 
 
 @kernel
@@ -115,9 +116,9 @@ def add_coupling(m, d, row, who, values, columns, first, n, rate, stiffness, slo
     weight = h * h * stiffness + h * slope
     for at in range(first, first + n):
         d.metric_shift[columns[at]] -= values[at] * (h * stiffness * rate)
-    if n == 1:
+    if n > 0 and is_diagonal(m, columns, first, n):
         d.metric_diag[columns[first]] += weight * values[first] * values[first]
-    elif n > 1 and row < d.nrow[0] and d.efc_id[row] == who:
+    elif n > 0 and row < d.nrow[0] and d.efc_id[row] == who:
         d.efc_D[row] = weight
         row += 1
     return row

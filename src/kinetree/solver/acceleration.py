@@ -18,19 +18,29 @@ from .pattern import set_pattern
 
 @stage(when=both(integrator(Integrator.DISCRETE), metric_couples), part_of="fwd_acceleration")
 def solve_coupled(m, d):
-    """Accelerations qacc_smooth from forces in a metric with couplings, whose entries have no place in the pattern of M."""
+    """Replace sol_step by accelerations, in a metric with couplings: its factor is that of the solver's Hessian without rows."""
     set_pattern(m, d)
     if d.overflow[0] == 0:
         make_smooth_hessian(m, d)
+        solve_factored(m, d, d.sol_step, 0, m.nv)
+
+
+@kernel
+def solve_metric(m, d, x):
+    """Replace x by the solution of M^ y = x; of what sleeps it stays. Scratch: sol_step."""
+    if d.nrow[0] > d.nefc[0]:
         for i in range(m.nv):
             d.sol_step[i] = 0.0
         for run in range(d.nawake_run[0]):
             for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
-                d.sol_step[i] = d.qacc_smooth[i]
-        solve_factored(m, d, d.sol_step, 0, m.nv)
+                d.sol_step[i] = x[i]
+        solve_coupled(m, d)
         for run in range(d.nawake_run[0]):
             for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
-                d.qacc_smooth[i] = d.sol_step[i]
+                x[i] = d.sol_step[i]
+    else:
+        for run in range(d.nawake_run[0]):
+            solve_tree(m, d, x, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
 
 
 @kernel
@@ -39,11 +49,7 @@ def solve_in_metric(m, d):
     for run in range(d.nawake_run[0]):
         for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
             d.qacc_smooth[i] = d.qfrc_smooth[i] + d.metric_shift[i]
-    if d.nrow[0] > d.nefc[0]:
-        solve_coupled(m, d)
-    else:
-        for run in range(d.nawake_run[0]):
-            solve_tree(m, d, d.qacc_smooth, d.awake_run[run, DOFS], d.awake_run[run, DOFS_END])
+    solve_metric(m, d, d.qacc_smooth)
 
 
 @stage

@@ -11,6 +11,7 @@ from ..constraint.jacobian_product import add_J_transpose, spread_row
 from ..kernel import kernel
 from ..kernel.ops import needs, sqrt, where, zero
 from ..types import Constraint, ConstraintState
+from .acceleration import solve_metric
 from .cone import zones
 from .metric import pass_up_tree, pivot_inverse_of, solve_tree
 
@@ -138,7 +139,10 @@ def finish(m, d):
     add_J_transpose(m, d, d.efc_force, d.qfrc_constraint)
     for i in range(m.nv):
         d.qacc[i] = d.qfrc_constraint[i]
-    solve_tree(m, d, d.qacc, 0, m.nv)
+    if d.nrow[0] > d.nefc[0]:
+        solve_metric(m, d, d.qacc)
+    else:
+        solve_tree(m, d, d.qacc, 0, m.nv)
     for i in range(m.nv):
         d.qacc[i] += d.qacc_smooth[i]
 

@@ -1,8 +1,8 @@
 """The inertia that solvers work in: M, or the metric of whoever takes more than M implicitly.
 
 With the metric come rows behind those of constraints (nefc..nrow - 1), each with a mass efc_D: what they couple has no place in
-the pattern of M. The metric is then M^ = metric + J' D J over these rows. Its factor has of couplings the diagonal alone: it is exact
-without them, and a preconditioner otherwise.
+the pattern of M. The metric is then M^ = metric + J' D J over these rows. Its factor has of couplings the diagonal alone: it is
+exact without them, and a preconditioner otherwise.
 Reads: nmetric, metric, metric_LD, metric_LDiagInv, metric_shift or M, qLD, qLDiagInv; rows of couplings.
 """
 
