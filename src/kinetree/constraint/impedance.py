@@ -4,7 +4,7 @@ solref is (time constant, damping ratio), or if both are not positive (-stiffnes
 impedance, width, midpoint, power) of a function of the violation. The reference acceleration is -B v - K I (pos - margin),
 and the regularisation R = (1 - I) / I times the diagonal of J M^-1 J'.
 
-With the discrete integrator spring and damper act at the end of the step (`implicit`): the violation is then what it is now plus
+With the discrete integrator spring and damper act at the end of the step (`implicit`): the violation is then larger by
 h (v + h a), the velocity v + h a. So the row asks for its reference with 1 + h B + h^2 K I times the weight. A spring that the
 step cannot resolve, h^2 K I > 1, is made as stiff as it can, with the same damping ratio (refsafe).
 Reads: efc_type, efc_id, efc_pos, efc_margin, efc_diagA, efc_D (> 0 where a row holds, 0 where it is neutral).

@@ -28,7 +28,9 @@ def set_lone_block(m, d, v, body):
     """The metric with the derivative of bias forces, for the six dofs from v on: rows of qLU."""
     for i in range(v, v + 6):
         for at in range(m.D_rowadr[i], m.D_rowadr[i] + m.D_rownnz[i]):
-            d.qLU[at] = d.metric[m.mapM2D[at]] if d.nmetric[0] != 0 else d.M[m.mapM2D[at]]
+            d.qLU[at] = 0.0
+            if m.mapM2D[at] >= 0:
+                d.qLU[at] += d.metric[m.mapM2D[at]] if d.nmetric[0] != 0 else d.M[m.mapM2D[at]]
     end = body + 1
     while end < m.nbody and m.body_rootid[end] == body:
         end += 1

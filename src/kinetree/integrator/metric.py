@@ -38,6 +38,7 @@ from ..types import DisableBit, EnableBit, Integrator, JointType
 from .derivative_actuator import actuator_slope
 from .derivative_fluid import add_fluid_derivative, drag_slopes
 from .derivative_position import length_slope
+from .implicit_inertia import add_to_diagonal, place, start_with_derivative, start_with_inertia
 from .metric_rows import is_diagonal
 
 
@@ -45,12 +46,6 @@ from .metric_rows import is_diagonal
 def pull_slope(stiffness, x):
     """Derivative of the pull of a spring by the displacement x, where it pulls back."""
     return maximum(0.0, stiffness[0] + x * (2.0 * stiffness[1] + x * 3.0 * stiffness[2]))
-
-
-@kernel
-def place(m, i):
-    """Place of entry (i, i) in the pattern of M."""
-    return m.M_rowadr[i] + m.M_rownnz[i] - 1
 
 
 @kernel
@@ -173,23 +168,14 @@ def set_drag(m, d):
 
 
 @kernel
-def add_derivative(m, matrix, derivative, h, first, end):
-    """Take h times a derivative in the square pattern off a matrix in that of M, for some dofs."""
-    if first < end:
-        for at in range(m.M_rowadr[first], place(m, end - 1) + 1):
-            matrix[at] -= h * derivative[m.mapD2M[at]]
-
-
-@kernel
 def set_metric(m, d, drags):
     """What is in the pattern of M: metric."""
-    copy_rows(m, d.M, d.metric, 0, m.nv)
+    start_with_inertia(m, d, d.metric, 0, m.nv)
     for run in range(d.nawake_run[0]):
         first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
-        for i in range(first, end):
-            d.metric[place(m, i)] += d.metric_diag[i]
         if drags:
-            add_derivative(m, d.metric, d.qDeriv, m.opt_timestep, first, end)
+            start_with_derivative(m, d, d.metric, m.opt_timestep, first, end)
+        add_to_diagonal(m, d.metric, d.metric_diag, first, end)
 
 
 @kernel
