@@ -94,7 +94,7 @@ DATA_LEFT_OUT = {
     "copies of rows and dofs by island, which are solved where they are": """
         iefc_type iefc_id iefc_frictionloss iefc_D iefc_R iefc_aref iefc_state iefc_force ifrc_smooth iacc_smooth iacc
         ifrc_constraint""",
-    "sized anew in each step: metric of the discrete integrator": """
+    "terms of the metric of the discrete integrator, which is kept whole": """
         efm_active nefmK nefmcon nefmT nefmA nefmdof nefmL efm_c efm_diag efm_ck efm_sdiag efm_fluid efm_tid efm_ts
         efm_tk efm_aid efm_as efm_ak efm_ca efm_K_rownnz efm_K_rowadr efm_K_colind efm_K_val efm_dofid efm_con_ind
         efm_con_val efm_L""",

@@ -27,7 +27,7 @@ from ..efc import dense_jacobian
 from ..geometry.driver import CLOSED_FORMS, SHAPES
 from ..types import Jacobian, Solver
 from . import budget, tolerances
-from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence
+from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence, unless_discrete
 from .matching import FIRST_CONTACT
 from .scales import natural_sizes
 from .smooth import (
@@ -262,8 +262,8 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
     Layer(
         "constraint rows",
         tolerances.CONSTRAINT_ROWS,
-        kt.fwd_velocity,
-        mujoco.mj_fwdVelocity,
+        unless_discrete(kt.fwd_velocity, kt.forward),
+        unless_discrete(mujoco.mj_fwdVelocity, mujoco.mj_forward),
         (
             *counts("nefc", "ne", "nf", "nl"),
             Field("efc_J", our_jacobian, oracle_jacobian, along=Along.ROWS, parts=((0, "1"),)),

@@ -13,7 +13,7 @@ import kinetree as kt
 
 from ..types import GainType
 from . import budget, convert, tolerances
-from .layer import STEPS, Along, Field, Layer, Parts, converted, plain, reader, sequence
+from .layer import STEPS, Along, Field, Layer, Parts, converted, plain, reader, sequence, unless_discrete
 from .states import gentle_state
 
 SMOOTH = int(kt.DisableBit.CONSTRAINT | kt.DisableBit.SENSOR)
@@ -341,8 +341,8 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
     Layer(
         "acceleration",
         tolerances.ACCELERATION,
-        sequence(kt.fwd_acceleration, set_acceleration, kt.inverse),
-        sequence(mujoco.mj_fwdAcceleration, set_acceleration, mujoco.mj_inverse),
+        sequence(unless_discrete(kt.fwd_acceleration, kt.forward), set_acceleration, kt.inverse),
+        sequence(unless_discrete(mujoco.mj_fwdAcceleration, mujoco.mj_forward), set_acceleration, mujoco.mj_inverse),
         (*plain("qfrc_smooth", "qfrc_inverse", unit="joint force"), *plain("qacc_smooth")),
         setting=smooth,
     ),
