@@ -50,7 +50,7 @@ def worlds(**options) -> tuple[kt.Model, kt.Data, kt.Data]:
 def shrink(data: kt.Data) -> None:
     """No room for more than one of anything."""
     data._make_room(dict.fromkeys(data._arrays.capacity, 1))
-    for count in ("ncon", "nefc", "nJ", "nY"):
+    for count in ("ncon", "nefc", "nJ", "nY", "nrow", "nentry", "nmetric"):
         data._arrays[count][0] = 0
 
 
