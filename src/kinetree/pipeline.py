@@ -281,6 +281,13 @@ def come_to_rest(m, d):
 
 
 @kernel
+def take_step_map(m, d):
+    """With the discrete integrator, accelerations as they are by now: where trees fell asleep, those of the pass after that."""
+    for i in range(m.nv):
+        d.step_acc[i] = d.qacc[i]
+
+
+@kernel
 def advance(m, d, *controller):
     """The next state from step_acc. MuJoCo's mj_advance."""
     if d.overflow[0] != 0:  # a part of the integrator could not be compiled, and the driver raises
@@ -290,6 +297,8 @@ def advance(m, d, *controller):
     advance_inputs(m, d)
     come_to_rest(m, d, *controller)
     if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
+        if m.opt_integrator == Integrator.DISCRETE:
+            take_step_map(m, d)
         advance_state(m, d)
         if some_sleep_apart(m, d):
             stay_asleep(m, d, d.qpos_asleep)
@@ -334,8 +343,6 @@ def rk4_end(m, d):
 @stage(when=integrator(Integrator.DISCRETE))
 def discrete(m, d):
     """One step of the discrete integrator, which `forward` has found: qacc is the change of velocity. MuJoCo's mj_advance."""
-    for i in range(m.nv):
-        d.step_acc[i] = d.qacc[i]
     advance(m, d)
 
 

@@ -34,6 +34,7 @@ from .smooth import (
     BODY_FORCES,
     MOVED,
     SOLVED,
+    TIGHT,
     actuator_moment,
     oracle_steps,
     probes,
@@ -46,8 +47,6 @@ from .touching import resting_state, touching_state
 Choice = Callable[[Any, Any], np.ndarray]
 """Indices of some contacts of a model and data."""
 
-TIGHT = 1e-15
-"""Solver tolerance at which nothing improves any more."""
 ITERATIONS = {Solver.NEWTON: 100, Solver.CG: 1000, Solver.PGS: 3000}
 """Enough of them, by solver."""
 LINE_SEARCH = 100
