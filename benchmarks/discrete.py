@@ -30,8 +30,7 @@ def run(quick: bool = False) -> Report:
         both, counts = candidates(s)
         if not counts["MuJoCo"]["ncon"] > 0:
             continue
-        other = s.model.copy()
-        other.opt.integrator = kt.Integrator.IMPLICITFAST
+        other = s.model.replace(opt_integrator=int(kt.Integrator.IMPLICITFAST))
         fast = f"{name}{SEPARATOR}implicitfast"
         both.append(Candidate(fast, STATEMENT, scope(s, other, kt.Data(other), kt.step), STEPS))
         report.times |= measure(both, rounds, 0.002 if quick else 0.004)
