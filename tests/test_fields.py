@@ -30,7 +30,8 @@ OWN_FIELDS = {
     "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs", "contact_wrench", "aba_force",
     "aba_diagonal", "aba_qacc", "capacity", "needed", "overflow", "solver_improvement", "solver_gradient",
     "solver_lineslope", "ngroup", "group_part", "dof_run", "row_run", "nawake_run", "awake_run", "qpos_asleep",
-    "edition_asleep", "tree_order", "frame_asleep",
+    "edition_asleep", "tree_order", "frame_asleep", "nrow", "nentry", "nmetric", "efc_bare", "metric", "metric_LD",
+    "metric_LDiagInv", "metric_diag", "metric_shift",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 STEP_SIZES = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY", "nisland", "nidof")
 # MuJoCo's fields that each step sizes anew, and these sizes; arrays by island have room for as many as there are trees.
@@ -115,7 +116,7 @@ DATA_STAGES = {
     "collision", "make_constraint", "reference_constraint",
     "com_vel", "rne", "passive", "subtree_vel", "energy_pos", "energy_vel", "fwd_actuation", "fwd_acceleration",
     "fwd_constraint", "euler", "implicit", "inverse", "compare_fwd_inv", "rne_post_constraint", "sensor", "sleep",
-    "update_sleep", "integrator", "rk4", "step", "aba", "driver",
+    "update_sleep", "integrator", "rk4", "step", "aba", "driver", "effective_metric",
 }  # fmt: skip
 
 # A model in which no size is zero but the two that a file sets by hand.

@@ -16,6 +16,8 @@ from ..solver.cost import update_rows
 from ..solver.primal import residuals
 from .solvers import set_changed_inertia
 
+FACTOR_M = pipeline.factor_m.stage_index
+
 
 @kernel
 def has_rows(d, a):
@@ -27,6 +29,7 @@ def has_rows(d, a):
 def change_inertia(m, d, a):
     """Give the solvers M + h D + diag as their metric, factored."""
     set_changed_inertia(m, d, a, d.metric)
+    d.stage_order[FACTOR_M] = 0  # that of an earlier M is not to be taken for its factor
     copy_rows(m, d.metric, d.metric_LD, 0, m.nv)
     factor_in_place(m, d.metric_LD, d.metric_LDiagInv)
     for i in range(m.nv):

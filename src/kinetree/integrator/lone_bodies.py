@@ -5,22 +5,13 @@ its six dofs are solved for once more with it. MuJoCo: mj_discreteGyro, mjd_free
 Reads: the metric, rows, qfrc_smooth, velocities. Writes: qacc; qLU (scratch).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from ..dynamics.sleep_state import JOINTS, JOINTS_END
 from ..kernel import kernel, stage
 from ..kernel.ops import any_, where
-from ..needs import both, integrator
+from ..needs import integrator
 from ..types import Integrator, JointType
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
 from .sparse_lu import factor_lu, multiply_rows, solve_lu
-
-if TYPE_CHECKING:
-    from ..model import Model
 
 
 @kernel
@@ -51,13 +42,7 @@ def is_free(m, d, v):
     return free
 
 
-def has_lone_body(model: Model) -> bool:
-    """Whether some free body is all of its tree."""
-    dofs = model.tree_dofnum[model.body_treeid[model.jnt_bodyid]]
-    return bool(np.any((model.jnt_type == JointType.FREE) & (dofs == 6)))
-
-
-@stage(when=both(integrator(Integrator.DISCRETE), has_lone_body))
+@stage(when=integrator(Integrator.DISCRETE))
 def spin_lone_bodies(m, d):
     """Accelerations of free bodies alone, with gyroscopic forces at the end of the step. MuJoCo's mj_discreteGyro."""
     for run in range(d.nawake_run[0]):
