@@ -93,14 +93,18 @@ def random_controls(mj: mujoco.MjModel, count: int, rng: np.random.Generator) ->
     return rng.uniform(low, high, (count, mj.nu))
 
 
-def scene(name: str, source: Any, seconds: float, seed: int = 0) -> Scene | str:
-    """The model in contact in both engines, or why there is none."""
+def scene(
+    name: str, source: Any, seconds: float, seed: int = 0, integrator: kt.Integrator | None = None
+) -> Scene | str:
+    """The model in contact in both engines, if asked with another integrator, or why there is none."""
     try:
         model = kt.load(source)
     except (kt.ModelError, ValueError) as error:
         return f"refused: {str(error).splitlines()[0]}"
     if model.nv == 0:
         return "does not move"
+    if integrator is not None:
+        model.opt.integrator = integrator
     mj = model.to_mujoco()
     data, rng = mujoco.MjData(mj), np.random.default_rng(seed)
     for controls in random_controls(mj, min(5000, round(seconds / mj.opt.timestep)), rng):

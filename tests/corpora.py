@@ -45,7 +45,6 @@ UNLOADABLE = {
 
 # Models with something kinetree does not do, and words that the refusal must contain.
 REFUSED = {
-    "tests/models/refused/discrete.xml": ("integrator discrete",),
     "tests/models/refused/flex.xml": ("flex",),
     "tests/models/refused/ipc.xml": ("flag ipc",),
     "tests/models/refused/sdf.xml": ("plugin", "signed distance field"),

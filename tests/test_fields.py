@@ -30,7 +30,8 @@ OWN_FIELDS = {
     "sensor_fresh", "qvel_seen", "stage_clock", "stage_order", "stage_runs", "contact_wrench", "contact_swept", "aba_force",
     "aba_diagonal", "aba_qacc", "capacity", "needed", "overflow", "solver_improvement", "solver_gradient",
     "solver_lineslope", "ngroup", "group_part", "dof_run", "row_run", "nawake_run", "awake_run", "qpos_asleep",
-    "edition_asleep", "tree_order", "frame_asleep",
+    "edition_asleep", "tree_order", "frame_asleep", "nrow", "nentry", "nmetric", "efc_bare", "metric", "metric_LD",
+    "metric_LDiagInv", "metric_diag", "metric_shift",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 STEP_SIZES = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY", "nisland", "nidof")
 # MuJoCo's fields that each step sizes anew, and these sizes; arrays by island have room for as many as there are trees.
@@ -92,7 +93,7 @@ DATA_LEFT_OUT = {
     "copies of rows and dofs by island, which are solved where they are": """
         iefc_type iefc_id iefc_frictionloss iefc_D iefc_R iefc_aref iefc_state iefc_force ifrc_smooth iacc_smooth iacc
         ifrc_constraint""",
-    "sized anew in each step: metric of the discrete integrator": """
+    "terms of the metric of the discrete integrator, which is kept whole": """
         efm_active nefmK nefmcon nefmT nefmA nefmdof nefmL efm_c efm_diag efm_ck efm_sdiag efm_fluid efm_tid efm_ts
         efm_tk efm_aid efm_as efm_ak efm_ca efm_K_rownnz efm_K_rowadr efm_K_colind efm_K_val efm_dofid efm_con_ind
         efm_con_val efm_L""",
@@ -113,7 +114,7 @@ DATA_STAGES = {
     "collision", "make_constraint", "reference_constraint",
     "com_vel", "rne", "passive", "subtree_vel", "energy_pos", "energy_vel", "fwd_actuation", "fwd_acceleration",
     "fwd_constraint", "euler", "implicit", "inverse", "compare_fwd_inv", "rne_post_constraint", "sensor", "sleep",
-    "update_sleep", "integrator", "rk4", "step", "aba", "driver",
+    "update_sleep", "integrator", "rk4", "step", "aba", "driver", "effective_metric",
 }  # fmt: skip
 
 # A model in which no size is zero but the two that a file sets by hand.

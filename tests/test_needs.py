@@ -134,6 +134,8 @@ CLOCK, TOUCH, GYRO = "clock", 'touch site="s"', 'gyro site="s"'
 THROWN = '<body pos="0 0 2"><joint type="slide" axis="0 0 -1" springref="9" stiffness="1e5"/><geom size=".1"/></body>'
 ASLEEP = scene(flags='sleep="enable"'), PLAIN
 NEWTON, EULER = (PLAIN, scene(option='solver="CG"')), (PLAIN, scene(option='integrator="RK4"'))
+DISCRETE = scene(option='integrator="discrete"'), PLAIN
+SPRUNG = '<tendon><spatial stiffness="1"><site site="s"/><site site="t"/></spatial></tendon>'
 MEASURED = sensors(CLOCK), PLAIN
 MEASURED_DISTANCE = scene(EGG, rest=DISTANCE), scene(EGG)
 # stage -> a model that it exists for, and one that it does not exist for, which is like it in other ways
@@ -179,6 +181,15 @@ CONDITIONS = {
     "implicit": (scene(option='integrator="implicit"'), scene(option='integrator="implicitfast"')),
     "implicitfast": (scene(option='integrator="implicitfast"'), scene(option='integrator="implicit"')),
     "rk4": (scene(option='integrator="RK4"'), PLAIN),
+    "discrete": DISCRETE,
+    "metric_rows": DISCRETE,
+    "effective_metric": DISCRETE,
+    "spin_lone_bodies": DISCRETE,
+    "drag_slopes": (scene(option='density="1" integrator="discrete"'), scene(option='integrator="discrete"')),
+    "solve_coupled": (
+        scene(OTHER, option='integrator="discrete"', rest=SPRUNG),
+        scene(OTHER, option='integrator="discrete"', rest=TENDON),
+    ),
     "compare_fwd_inv": (scene(flags='fwdinv="enable"'), PLAIN),
     "discrete_acceleration": (scene(flags='fwdinv="enable" invdiscrete="enable"'), scene(flags='fwdinv="enable"')),
 }

@@ -41,8 +41,8 @@ DATA_FIELDS: dict[str, Field] = table([
           "driver"),
     Note("stage_runs", f"{MAX_STAGES}", INT, "1", "stages: how often each has run", "driver"),
     # room for contacts and constraints, by CAPACITIES
-    Note("capacity", "9", INT, "1", "constraints: room of the growing fields", "driver"),
-    Note("needed", "9", INT, "1", "constraints: room that was missing, 0 if there was enough", "driver"),
+    Note("capacity", "10", INT, "1", "constraints: room of the growing fields", "driver"),
+    Note("needed", "10", INT, "1", "constraints: room that was missing, 0 if there was enough", "driver"),
     Note("overflow", "", INT, "1", "constraints: 1 if room was missing", "driver"),
     # sizes that each step decides
     Result("ncon", "", INT, "1", "contacts", "collision"),
@@ -52,6 +52,10 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("nefc", "", INT, "1", "rows of all constraints", "make_constraint"),
     Result("nJ", "", INT, "1", "non-zeros of the constraint Jacobian", "make_constraint"),
     Result("nY", "", INT, "1", "non-zeros of efc_Y", "fwd_constraint"),
+    Note("nrow", "", INT, "1", "constraints: rows of them, and behind those rows that couple dofs in the metric",
+         "make_constraint"),
+    Note("nentry", "", INT, "1", "constraints: non-zeros of all these rows", "make_constraint"),
+    Note("nmetric", "", INT, "1", "metric: its non-zeros; 0 if it is M", "effective_metric"),
     Result("nisland", "", INT, "1", "islands: sets of trees that constraints join", "make_constraint"),
     Result("nidof", "", INT, "1", "dofs in islands", "make_constraint"),
     # global
@@ -173,6 +177,15 @@ DATA_FIELDS: dict[str, Field] = table([
     Note("saved_acc", "nv", REAL, "mixed", "inverse: qacc while it is changed", "inverse"),
     # implicit integration
     Result("qDeriv", "nD", REAL, "mixed", "derivative of smooth forces by qvel, sparse by D_colind", "implicit"),
+    # the metric: the inertia that solvers work in, where it is not M
+    Note("metric", "maxmetric", REAL, "mixed", "metric: M with what is implicit, less couplings; laid out as M",
+         "effective_metric"),
+    Note("metric_LD", "maxmetric", REAL, "mixed", "metric: its factors, with the diagonal of couplings; laid out as qLD",
+         "effective_metric"),
+    Note("metric_LDiagInv", "maxmetric", REAL, "mixed", "metric: inverse of D", "effective_metric"),
+    Note("metric_diag", "maxmetric", REAL, "mixed", "metric: what its diagonal has more than M's", "effective_metric"),
+    Note("metric_shift", "maxmetric", REAL, "mixed", "metric: what springs will have changed by if qvel stays",
+         "effective_metric"),
     # forces that depend on control, and accelerations
     Note("ctrl_used", "nu", REAL, "mixed", "actuation: controls delayed, clamped, rate-limited", "fwd_actuation"),
     Note("user_gain", "nactuator", REAL, "mixed", "actuation: gain of user type, 1 without a callback",
@@ -241,8 +254,8 @@ DATA_FIELDS: dict[str, Field] = table([
     # what solvers solve at once: an island, or everything if islands are disabled
     Note("tree_order", "", INT, "1", "islands: whether trees are as they come", "make_constraint"),
     Note("ngroup", "", INT, "1", "islands: groups of constraints that are solved apart", "make_constraint"),
-    Note("group_part", "ntree 6", COUNT, "1",
-          "islands: first and end of a group's runs of dofs, of its runs of rows, of its places in map_idof2dof",
+    Note("group_part", "ntree 8", COUNT, "1",
+          "islands: first and end of a group's runs of dofs, of rows, of places in map_idof2dof, of rows of couplings",
           "make_constraint"),
     Note("dof_run", "ntree 2", COUNT, "1", "islands: dofs of a group that follow each other: first, end",
           "make_constraint"),
@@ -261,6 +274,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("efc_margin", "maxefc", REAL, "mixed", "violation at which a row comes in", "make_constraint"),
     Result("efc_frictionloss", "maxefc", REAL, "mixed", "friction loss", "make_constraint"),
     Result("efc_diagA", "maxefc", REAL, "mixed", "diagonal of J M^-1 J', approximate", "make_constraint"),
+    Note("efc_bare", "maxefc", REAL, "mixed", "discrete integrator: efc_diagA for the bare inertia", "make_constraint"),
     Result("efc_KBIP", "maxefc 4", REAL, "mixed", "stiffness, damping, impedance, its derivative", "make_constraint"),
     Result("efc_D", "maxefc", REAL, "mixed", "mass of the row: 1 / efc_R", "make_constraint"),
     Result("efc_R", "maxefc", REAL, "mixed", "regularisation", "make_constraint"),

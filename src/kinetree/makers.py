@@ -55,7 +55,9 @@ MAKERS: dict[str, Maker] = {
         unless=("fwd_acceleration",),
         passes=("make_m", "crb", "factor_m", "rne", "fwd_acceleration"),
     ),
-    "inverse": Maker(pipeline.inverse_acceleration, "kt.inverse", unless=("implicit",)),  # run in discrete time
+    "inverse": Maker(  # both run in discrete time alone: it has a derivative of its own, and takes actuators as they are
+        pipeline.inverse_acceleration, "kt.inverse", unless=("implicit", "fwd_actuation")
+    ),
     "aba": Maker(pipeline.aba, "kt.aba"),
     "damping": Maker(pipeline.damping, "StablePD.step"),
     "damping_diagonal": Maker(pipeline.damping_diagonal, "StablePD.step"),

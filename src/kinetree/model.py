@@ -141,8 +141,6 @@ def check_option(name: str, value: float, where: str) -> None:
         raise ValueError(f"{where}: {value} is none of {choices}")
     if name in OPTION_BITS and (value < 0 or int(value) & ~OPTION_BITS[name]):
         raise ValueError(f"{where}: {int(value) & 0xFFFFFFFF:#x} sets a bit that does not exist")
-    if name == "integrator" and value == Integrator.DISCRETE:
-        raise UnsupportedFeatureError(["integrator discrete (option integrator)"], where)
     for flag, bit in REFUSED_FLAGS.items():
         if name == "enableflags" and int(value) & bit:
             raise UnsupportedFeatureError([f"flag {flag} (option enableflags)"], where)

@@ -11,7 +11,6 @@ from .constraint.make import make_constraint
 from .constraint.reference_acceleration import reference_constraint
 from .constraint.rne_post import rne_post_constraint
 from .dynamics.aba import aba
-from .dynamics.acceleration import fwd_acceleration
 from .dynamics.actuation import actuator_dynamics, actuator_forces
 from .dynamics.camlight import camlight
 from .dynamics.com import com_pos
@@ -43,8 +42,12 @@ from .geometry.driver import collision
 from .hooks import USER_ACTUATORS, USER_PASSIVE, USER_SENSORS, begin_part, hook, makes_room, user_control
 from .integrator.advance import advance_inputs, advance_state
 from .integrator.derivative import set_damping, set_damping_diagonal, smooth_derivative
+from .integrator.derivative_actuator import refresh_controls
 from .integrator.euler import euler_acceleration
 from .integrator.implicit import discrete_acceleration, implicit_acceleration, implicitfast_acceleration
+from .integrator.lone_bodies import spin_lone_bodies, weigh_lone_bodies
+from .integrator.metric import effective_metric
+from .integrator.metric_rows import metric_rows
 from .integrator.rk4 import rk4_combine, rk4_finish, rk4_move, rk4_record, rk4_start, rk4_undo
 from .kernel import kernel, stage
 from .kernel.guard import hear_again, hear_nothing
@@ -58,7 +61,9 @@ from .sensor.enclosed import enclosures
 from .sensor.position import position_readings
 from .sensor.rays import rangefinders
 from .sensor.velocity import velocity_readings
+from .solver.acceleration import fwd_acceleration
 from .solver.inverse import bring_back_forward, difference, inv_constraint, keep_forward
+from .solver.metric import weigh
 from .solver.solve import fwd_constraint
 from .types import DisableBit, EnableBit, Integrator, Stage
 
@@ -108,6 +113,8 @@ def fwd_position(m, d, *controller):
     if m.opt_enableflags & EnableBit.DIAGEXACT:
         exact_diagonal(m, d)
     transmission(m, d)
+    if m.opt_integrator == Integrator.DISCRETE:
+        metric_rows(m, d)
 
 
 @kernel
@@ -200,12 +207,16 @@ def accelerate(m, d):
     """Accelerations under all forces and constraints."""
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
+    if m.opt_integrator == Integrator.DISCRETE:
+        spin_lone_bodies(m, d)
 
 
 @kernel
 def acceleration_part(m, d, senses, *controller):
     """Forces, accelerations and their sensors. The last part of MuJoCo's mj_forwardSkip."""
     fwd_actuation(m, d)
+    if m.opt_integrator == Integrator.DISCRETE:
+        effective_metric(m, d)
     begin_part(m, d)
     accelerate(m, d, *controller)
     while makes_room(m, d):
@@ -271,6 +282,13 @@ def come_to_rest(m, d):
 
 
 @kernel
+def take_step_map(m, d):
+    """With the discrete integrator, accelerations as they are by now: where trees fell asleep, those of the pass after that."""
+    for i in range(m.nv):
+        d.step_acc[i] = d.qacc[i]
+
+
+@kernel
 def advance(m, d, *controller):
     """The next state from step_acc. MuJoCo's mj_advance."""
     if d.overflow[0] != 0:  # a part of the integrator could not be compiled, and the driver raises
@@ -280,6 +298,8 @@ def advance(m, d, *controller):
     advance_inputs(m, d)
     come_to_rest(m, d, *controller)
     if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
+        if m.opt_integrator == Integrator.DISCRETE:
+            take_step_map(m, d)
         advance_state(m, d)
         if some_sleep_apart(m, d):
             stay_asleep(m, d, d.qpos_asleep)
@@ -321,6 +341,12 @@ def rk4_end(m, d):
             stay_asleep(m, d, d.rk_qpos)
 
 
+@stage(when=integrator(Integrator.DISCRETE))
+def discrete(m, d):
+    """One step of the discrete integrator, which `forward` has found: qacc is the change of velocity. MuJoCo's mj_advance."""
+    advance(m, d)
+
+
 @stage(when=integrator(Integrator.RK4))
 def rk4(m, d):
     """Four forward passes, the first of which has been made. MuJoCo's mj_RungeKutta."""
@@ -345,6 +371,8 @@ def integrate(m, d):
         implicit(m, d)
     elif m.opt_integrator == Integrator.IMPLICITFAST:
         implicitfast(m, d)
+    elif m.opt_integrator == Integrator.DISCRETE:
+        discrete(m, d)
     else:
         euler(m, d)
 
@@ -354,13 +382,21 @@ def inverse_acceleration(m, d):
     """Joint forces that explain qacc, after the position and velocity stages: qfrc_inverse. Part of MuJoCo's mj_inverse.
 
     With discrete inverse dynamics qacc is left as that of continuous time, for the sensors, until `restore_acceleration`.
+    With the discrete integrator it is the change of velocity anyway.
     """
     for i in range(m.nv):
         d.saved_acc[i] = d.qacc[i]
+    if m.opt_integrator == Integrator.DISCRETE:
+        refresh_controls(m, d)
+        effective_metric(m, d)
     if m.opt_enableflags & EnableBit.INVDISCRETE:
         discrete_acceleration(m, d)
     inv_constraint(m, d)
-    multiply(m, d.M, d.qacc, d.qfrc_inverse)
+    if m.opt_integrator == Integrator.DISCRETE:
+        weigh(m, d, d.qacc, d.qfrc_inverse)
+        weigh_lone_bodies(m, d, d.qfrc_inverse)
+    else:
+        multiply(m, d.M, d.qacc, d.qfrc_inverse)
     for i in range(m.nv):
         d.qfrc_inverse[i] += d.qfrc_bias[i] - d.qfrc_passive[i] - d.qfrc_constraint[i]
 
@@ -427,14 +463,15 @@ def damping_diagonal(m, d):
 
 __all__ = [
     "aba", "acceleration_readings", "actuator_dynamics", "actuator_forces", "camlight", "com_pos", "collision", "com_vel",
-    "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal",
-    "discrete_acceleration", "distance_readings", "enclosures", "energy_pos",
+    "compare_fwd_inv", "contact_readings", "contact_wrenches", "crb", "damping", "damping_diagonal", "discrete",
+    "discrete_acceleration", "distance_readings", "effective_metric", "enclosures", "energy_pos",
     "energy_vel", "euler", "exact_diagonal", "factor_m", "fluid", "forward", "forward_without_sensors",
     "fwd_acceleration", "fwd_actuation", "fwd_constraint", "fwd_position", "fwd_velocity", "fwd_velocity_smooth",
     "implicit", "implicitfast", "integrate", "inv_constraint", "inverse", "inverse_acceleration", "kinematics",
-    "lie_down", "make_constraint", "make_m", "passive", "position_readings", "rangefinders", "reference_constraint",
+    "lie_down", "make_constraint", "make_m", "metric_rows", "passive", "position_readings", "rangefinders",
+    "reference_constraint",
     "restore_acceleration", "rk4", "rne_bias", "rne_inverse", "rne_post_constraint", "sensor_acc",
-    "sensor_history", "sensor_pos", "sensor_vel", "smooth_derivative", "subtree_vel", "tendon",
+    "sensor_history", "sensor_pos", "sensor_vel", "smooth_derivative", "spin_lone_bodies", "subtree_vel", "tendon",
     "tendon_bias", "tendon_path", "tendon_velocity", "transmission", "update_sleep", "velocity_readings", "wake",
     "wake_by_contacts", "wake_by_equalities", "wake_by_tendons",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from .types import Constraint, ConstraintState, SleepState
 RANGES: dict[str, tuple[int, str | int]] = {
     "needed": (0, 1), "overflow": (0, 1),
     "ncon": (0, "maxcon + 1"), "nefc": (0, "maxefc + 1"), "nJ": (0, "maxJ + 1"), "nY": (0, "maxA + 1"),
+    "nrow": (0, "maxefc + 1"), "nentry": (0, "maxJ + 1"), "nmetric": (0, "maxmetric + 1"),
     "ne": (0, "nefc + 1"), "nf": (0, "nefc + 1"), "nl": (0, "nefc + 1"), "nisland": (0, "ntree + 1"),
     "nidof": (0, "nv + 1"), "ntree_awake": (0, "ntree + 1"), "ntree_listed": (0, "ntree + 1"), "nbody_awake": (0, "nbody + 1"),
     "nparent_awake": (0, "nbody + 1"), "nv_awake": (0, "nv + 1"), "nawake_run": (0, "nbody + 1"),
@@ -48,13 +49,13 @@ RANGES: dict[str, tuple[int, str | int]] = {
 # Columns of fields whose columns are of different sizes: firsts and ends of runs.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "awake_run": ("nbody", "nbody", "nv", "nv", "njnt", "njnt", "ngeom", "ngeom", "nsite", "nsite"),
-    "group_part": ("ntree", "ntree", "maxefc", "maxefc", "nv", "nv"),
+    "group_part": ("ntree", "ntree", "maxefc", "maxefc", "nv", "nv", "maxefc", "maxefc"),
 }
 # Address and count of rows that lie in one array -> its size, and how many rows there are.
 SPANS: dict[tuple[str, str], tuple[str, str]] = {
     ("ten_wrapadr", "ten_wrapnum"): ("2 nwrap", "ntendon"),
     ("moment_rowadr", "moment_rownnz"): ("nJmom", "nout"),
-    ("efc_J_rowadr", "efc_J_rownnz"): ("nJ", "nefc"),
+    ("efc_J_rowadr", "efc_J_rownnz"): ("nentry", "nrow"),
     ("efc_Y_rowadr", "efc_Y_rownnz"): ("maxA", "nefc"),
     ("island_itreeadr", "island_ntree"): ("ntree", "nisland"),
     ("island_idofadr", "island_nv"): ("nv", "nisland"),
@@ -75,7 +76,8 @@ FREE = {
 # Checked by a rule of their own, or set when a Data is restored.
 RULED = {"capacity", "efc_id"}
 # How many entries of a growing field are in use.
-COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY"}
+COUNTS = {"maxcon": "ncon", "maxefc": "nefc", "maxJ": "nJ", "maxA": "nY", "maxmetric": "nmetric"}
+IN_USE = {**COUNTS, "maxefc": "nrow", "maxJ": "nentry"}  # with rows of couplings, which are not shown
 
 
 def check_capacity(capacity: Any, room: int) -> dict[str, int]:
@@ -91,7 +93,7 @@ def check_capacity(capacity: Any, room: int) -> dict[str, int]:
 
 def check_saved(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int], capacity: Mapping[str, int]) -> None:
     """Raise ValueError, naming field, entry and value, where compiled code could be led astray."""
-    sizes = {**sizes, **capacity, **{n: int(arrays[n][0]) for n in ("ncon", "nefc", "nJ", "nisland")}}
+    sizes = {**sizes, **capacity, **{n: int(arrays[n][0]) for n in ("ncon", "nefc", "nJ", "nisland", "nrow", "nentry")}}
     for problem in _problems(arrays, sizes):
         raise ValueError(f"this Data is damaged: {problem}")
 
@@ -107,7 +109,7 @@ def _problems(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Ite
         values, end = arrays[name], _number(high, sizes)
         yield from _outside(name, values, low, max(end, 1))  # what is not in use is zero, also where there is nothing
         if DATA_FIELDS[name].growing:
-            used = int(arrays[COUNTS[DATA_FIELDS[name].dims.split(" ")[0]]][0])
+            used = int(arrays[IN_USE[DATA_FIELDS[name].dims.split(" ")[0]]][0])
             yield from _outside(name, values[:used], low, end)
     for name, columns in COLUMNS.items():
         yield from _outside(name, arrays[name], 0, np.array([sizes[size] + 1 for size in columns]))
@@ -138,12 +140,17 @@ def _outside(name: str, values: np.ndarray, low: int, high: Any) -> Iterator[str
 
 def _rows(arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> Iterator[str]:
     """Rows are about what exists, and all rows of a contact fit, wherever the contact says that they begin."""
-    nefc, ncon = sizes["nefc"], sizes["ncon"]
+    nefc, nrow, ncon = sizes["nefc"], sizes["nrow"], sizes["ncon"]
+    if nrow < nefc or sizes["nentry"] < sizes["nJ"]:
+        yield f"nrow is {nrow} and nentry {sizes['nentry']}, fewer than nefc, {nefc}, and nJ, {sizes['nJ']}"
+    if int(arrays["nmetric"][0]) not in (0, sizes["nC"]):
+        yield f"nmetric is {arrays['nmetric'][0]}, neither 0 nor nC, {sizes['nC']}"
     types, ids, dims = arrays["efc_type"], arrays["efc_id"][:nefc], arrays["contact_dim"]
     high = np.array([sizes[OBJECTS[kind]] for kind in sorted(OBJECTS)])[types[:nefc]]
     yield from _outside("efc_id", ids, 0, high)
-    last = np.arange(nefc) + arrays["efc_J_rowsuper"][:nefc]
-    yield from _outside("the last of rows with the columns of efc_J_rowsuper", last, 0, nefc)
+    last = np.arange(nrow) + arrays["efc_J_rowsuper"][:nrow]
+    yield from _outside("the last of rows with the columns of efc_J_rowsuper", last[:nefc], 0, nefc)
+    yield from _outside("the last of rows with the columns of efc_J_rowsuper", last, 0, nrow)
     firsts = arrays["contact_efc_address"][:ncon]
     starts = [(int(first), int(dims[c])) for c, first in enumerate(firsts) if first >= 0]
     row = 0

@@ -161,5 +161,19 @@ def start_asleep(model: Model, data: Data) -> None:
         if model.__dict__.get("_told_awake") != text:  # once for a model, not with every reset
             model.__dict__["_told_awake"] = text
             warnings.warn(text, SimulationWarning, stacklevel=user_level())
-    for name in ("qacc_smooth", "qfrc_smooth", "ne", "nf", "nl", "nefc", "nJ", "nisland", "nidof", "ngroup"):
+    for name in (
+        "qacc_smooth",
+        "qfrc_smooth",
+        "ne",
+        "nf",
+        "nl",
+        "nefc",
+        "nJ",
+        "nrow",
+        "nentry",
+        "nmetric",
+        "nisland",
+        "nidof",
+        "ngroup",
+    ):
         arrays[name][:] = 0

@@ -69,8 +69,6 @@ def test_flags_that_are_refused_when_loading_are_refused_later(flag):
     with pytest.raises(kt.UnsupportedFeatureError, match=f"flag {flag.name.lower()} "):
         model.replace(opt_enableflags=flag)
     assert model.opt.enableflags == before
-    with pytest.raises(kt.UnsupportedFeatureError, match="integrator discrete"):
-        model.opt.integrator = kt.Integrator.DISCRETE
 
 
 SLEEPER, SHELF = 1, 3  # bodies and geoms of the scene below

@@ -17,13 +17,13 @@ import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.states import random_state
 from kinetree.dynamics.aba import aba
-from kinetree.dynamics.acceleration import fwd_acceleration
 from kinetree.dynamics.armature import joint_armature
 from kinetree.dynamics.crb import crb
 from kinetree.dynamics.factor import factor_m
 from kinetree.dynamics.rne import rne_bias, rne_inverse
 from kinetree.dynamics.velocity import com_vel
 from kinetree.kernel import interpret, symbolic_record
+from kinetree.solver.acceleration import fwd_acceleration
 from kinetree.types import DisableBit
 from tests.corpora import own_models
 from tests.dynamics.paired import same

@@ -107,6 +107,6 @@ def test_results_do_not_depend_on_the_order_before(seed):
 
 def test_trees_that_nothing_couples_keep_their_order():
     pair = heap(0, 20)
-    pair.ours._arrays["nefc"][0] = 0
+    pair.ours._arrays["nefc"][0] = pair.ours._arrays["nrow"][0] = 0
     factored(pair.model, pair.ours)
     assert (pair.ours._arrays["H_order"] == np.arange(pair.model.nv)).all()

@@ -100,7 +100,7 @@ def put_rows(pair: Pair, rng: np.random.Generator, runs: int, only_chains: bool 
             a["efc_J"][at : at + len(columns)] = rng.normal(size=len(columns))
             a["efc_weight"][row] = rng.uniform(0.1, 10.0) * (rng.random() < 0.7)
             row, at = row + 1, at + len(columns)
-    a["nefc"][0], a["nJ"][0] = row, at
+    a["nefc"][0], a["nJ"][0] = a["nrow"][0], a["nentry"][0] = row, at
 
 
 def dense_hessian(pair: Pair) -> np.ndarray:

@@ -46,6 +46,10 @@ class Pair:
     def __init__(self, name: str, model: kt.Model):
         self.name, self.sym = name, kt.symbolic(model)
         self.driven, self.undriven = numeric.smooth(model), numeric.smooth(model, driven=False)
+        if (
+            model.opt.integrator == kt.Integrator.DISCRETE
+        ):  # whose acceleration is that of the step, as functions have none
+            self.undriven.opt.integrator = kt.Integrator.EULER
         self.model, self.state = self.driven, numeric.random(self.driven, 11)
         self.data = numeric.forward(self.undriven, self.state)
 

@@ -73,9 +73,10 @@ def check(
     seed: Annotated[int, typer.Option(help="Chooses the states.", min=0)] = 0,
     json: Annotated[Path | None, typer.Option(help="Write the report to this file as well.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every layer, and every field in doubt.")] = False,
+    integrator: Annotated[str | None, typer.Option(help="In place of the model's own: euler, discrete, ...")] = None,
 ) -> None:
     """Compare a model with MuJoCo, number by number. Exit status 0: they agree; 1: they do not; 2: it cannot be loaded."""
-    raise typer.Exit(check_command.check(model, states, seed, json, verbose))
+    raise typer.Exit(check_command.check(model, states, seed, json, verbose, integrator))
 
 
 @app.command()

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from ..conformance import LAYERS, FieldResult, Report, group_names, tally
 from ..conformance import check as compare
-from ..errors import ModelError, UnsupportedFeatureError
+from ..errors import ModelError, UnsupportedFeatureError, nearest
 from ..notices import not_computed
+from ..types import Integrator
 from .common import complain, load_model, output
 from .warmup import prepare
 
@@ -23,8 +24,17 @@ AGREES, DIFFERS, NO_VERDICT = 0, 1, 2  # exit status
 SHOWN = 2  # fields that differ, in a summary
 
 
-def check(argument: str, states: int, seed: int, file: Path | None, verbose: bool = False) -> int:
+def check(
+    argument: str, states: int, seed: int, file: Path | None, verbose: bool = False, integrator: str | None = None
+) -> int:
     """Print the report, write it to a file if one is given, and return the exit status."""
+    try:
+        kind = None if integrator is None else Integrator[integrator.upper()]
+    except KeyError:
+        complain(
+            f"no integrator is called {integrator!r}: {nearest(integrator or '', [i.name.lower() for i in Integrator])}"
+        )
+        return NO_VERDICT
     try:
         name, model = load_model(argument)
     except (ModelError, OSError) as problem:
@@ -35,7 +45,7 @@ def check(argument: str, states: int, seed: int, file: Path | None, verbose: boo
     missing = not_computed(model)
     prepare(model)
     with output.status("Comparing …"):
-        report = compare(argument, states, seed, name)
+        report = compare(argument, states, seed, name, integrator=kind)
     output.print(table(report) if verbose else summary(report))
     failures = sorted(report.failures(), key=lambda result: -result.differing_entries)
     for failure in failures if verbose else failures[:SHOWN]:

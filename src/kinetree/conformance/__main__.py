@@ -9,6 +9,7 @@ from pathlib import Path
 
 import mujoco
 
+from ..types import Integrator
 from .changes import with_section
 from .compare import check
 from .report import markdown, survey
@@ -20,6 +21,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("models", nargs="*", help="MJCF, URDF or MJB files, or names of bundled models")
     parser.add_argument("--states", type=int, default=3, help="random states per model")
     parser.add_argument("--seed", type=int, default=0)
+    names = [kind.name.lower() for kind in Integrator]
+    parser.add_argument("--integrator", choices=names, help="in place of the models' own")
     parser.add_argument(
         "--corpus", type=Path, help="Python file with corpus() -> [(name, source)], unloadable() and changes()"
     )
@@ -32,7 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _write_page(options)
     if not options.models:
         parser.error("name a model or a corpus")
-    reports = [check(model, options.states, options.seed) for model in options.models]
+    kind = None if options.integrator is None else Integrator[options.integrator.upper()]
+    reports = [check(model, options.states, options.seed, integrator=kind) for model in options.models]
     print("\n\n".join(str(report) for report in reports))
     return 0 if all(report.ok for report in reports) else 1
 

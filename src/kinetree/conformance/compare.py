@@ -18,6 +18,7 @@ import numpy as np
 import kinetree as kt
 
 from ..io.load import mujoco_warnings
+from ..types import Integrator
 from . import budget
 from .judge import Entries, FieldResult, line_up, oracle_values, verdict
 from .layer import Field, Layer
@@ -129,17 +130,22 @@ def merged(first: FieldResult | None, second: FieldResult) -> FieldResult:
 
 
 def check(
-    source: Any, states: int = 3, seed: int = 0, name: str | None = None, layers: Iterable[Layer] = LAYERS
+    source: Any,
+    states: int = 3,
+    seed: int = 0,
+    name: str | None = None,
+    layers: Iterable[Layer] = LAYERS,
+    integrator: Integrator | None = None,
 ) -> Report:
     """Compare a model with MuJoCo in `states` random states.
 
     source: anything `kinetree.load` takes. name: how the report calls the model, by default its file or model name.
-    layers: rows of `layers.LAYERS`, in their order.
+    layers: rows of `layers.LAYERS`, in their order. integrator: in place of the model's own.
     """
     if states < 1:
         raise ValueError(f"states must be at least 1, got {states}")
     layers = tuple(layers)
-    pair = Pair.of(source)
+    pair = Pair.of(source, integrator)
     title = name or _title(source, pair.theirs_model)
     rng = np.random.default_rng(seed)
     worst: dict[tuple[str, str], FieldResult] = {}
@@ -172,13 +178,15 @@ class Pair:
     theirs: mujoco.MjData
 
     @classmethod
-    def of(cls, source: Any) -> Pair:
-        """Load a source on both sides."""
+    def of(cls, source: Any, integrator: Integrator | None = None) -> Pair:
+        """Load a source on both sides, if asked with another integrator."""
         ours = kt.load(source)
         with quiet():  # what MuJoCo has to say about the source, `load` has passed on already
             theirs = copy.copy(oracle_model(source))
         for model in (ours, theirs):  # the older solver of convex shapes is MuJoCo's alone
             model.opt.disableflags = int(model.opt.disableflags) & ~int(kt.DisableBit.NATIVECCD)
+            if integrator is not None:
+                model.opt.integrator = int(integrator)
         return cls(ours, kt.Data(ours), theirs, mujoco.MjData(theirs))
 
     def run(self, layer: Layer, rng: np.random.Generator, state: int = 0) -> tuple[np.ndarray, int]:

@@ -27,13 +27,14 @@ from ..efc import dense_jacobian
 from ..geometry.driver import CLOSED_FORMS, SHAPES
 from ..types import Jacobian, Solver
 from . import budget, tolerances
-from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence
+from .layer import STEPS, Along, Field, Getter, Layer, plain, reader, sequence, unless_discrete
 from .matching import FIRST_CONTACT
 from .scales import natural_sizes
 from .smooth import (
     BODY_FORCES,
     MOVED,
     SOLVED,
+    TIGHT,
     actuator_moment,
     oracle_steps,
     probes,
@@ -46,8 +47,6 @@ from .touching import resting_state, touching_state
 Choice = Callable[[Any, Any], np.ndarray]
 """Indices of some contacts of a model and data."""
 
-TIGHT = 1e-15
-"""Solver tolerance at which nothing improves any more."""
 ITERATIONS = {Solver.NEWTON: 100, Solver.CG: 1000, Solver.PGS: 3000}
 """Enough of them, by solver."""
 LINE_SEARCH = 100
@@ -262,8 +261,8 @@ CONTACT_LAYERS: tuple[Layer, ...] = (
     Layer(
         "constraint rows",
         tolerances.CONSTRAINT_ROWS,
-        kt.fwd_velocity,
-        mujoco.mj_fwdVelocity,
+        unless_discrete(kt.fwd_velocity, kt.forward),
+        unless_discrete(mujoco.mj_fwdVelocity, mujoco.mj_forward),
         (
             *counts("nefc", "ne", "nf", "nl"),
             Field("efc_J", our_jacobian, oracle_jacobian, along=Along.ROWS, parts=((0, "1"),)),

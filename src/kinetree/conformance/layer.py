@@ -11,6 +11,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ..types import Integrator
+
 Getter = Callable[[Any, Any], np.ndarray]
 Run = Callable[[Any, Any], None]
 Prepare = Callable[[mujoco.MjModel, mujoco.MjData, np.random.Generator, int], None]
@@ -92,6 +94,15 @@ def converted(conversion: Callable[[Any, Any, str], np.ndarray], *names: str, pa
 def reader(name: str) -> Getter:
     """Reads a field as it is."""
     return lambda _model, data: getattr(data, name)
+
+
+def unless_discrete(run: Run, otherwise: Run) -> Run:
+    """One way to fill a layer, and another with the discrete integrator, where rows and accelerations wait for the metric."""
+
+    def either(model: Any, data: Any) -> None:
+        (otherwise if model.opt.integrator == Integrator.DISCRETE else run)(model, data)
+
+    return either
 
 
 def sequence(*stages: Callable[[Any, Any], Any]) -> Run:

@@ -13,11 +13,13 @@ import kinetree as kt
 
 from ..types import GainType
 from . import budget, convert, tolerances
-from .layer import STEPS, Along, Field, Layer, Parts, converted, plain, reader, sequence
+from .layer import STEPS, Along, Field, Layer, Parts, converted, plain, reader, sequence, unless_discrete
 from .states import gentle_state
 
 SMOOTH = int(kt.DisableBit.CONSTRAINT | kt.DisableBit.SENSOR)
 """What a motion without constraints leaves out, on both sides."""
+TIGHT = 1e-15
+"""Solver tolerance at which nothing improves any more."""
 NO_LIMIT = 1e10
 COINCIDING = 1e-6
 """Length of a wrap, as a share of the model's extent, below which its two points say nothing: the tendon only touches."""
@@ -219,14 +221,18 @@ def unconstrained(model: Any) -> Iterator[None]:
 
 @contextmanager
 def smooth(model: Any) -> Iterator[None]:
-    """The model without constraints and sensors; of inverse dynamics, the continuous kind, which all integrators have."""
-    disabled, enabled = int(model.opt.disableflags), int(model.opt.enableflags)
-    model.opt.disableflags = disabled | SMOOTH
-    model.opt.enableflags = enabled & ~int(kt.EnableBit.INVDISCRETE)
+    """The model without constraints and sensors; of inverse dynamics, the continuous kind, which all integrators have.
+
+    With the discrete integrator MuJoCo solves for qacc_smooth by iteration, up to the solver's tolerance: a small one.
+    """
+    opt = model.opt
+    disabled, enabled, tolerance = int(opt.disableflags), int(opt.enableflags), float(opt.tolerance)
+    opt.disableflags, opt.tolerance = disabled | SMOOTH, TIGHT
+    opt.enableflags = enabled & ~int(kt.EnableBit.INVDISCRETE)
     try:
         yield
     finally:
-        model.opt.disableflags, model.opt.enableflags = disabled, enabled
+        opt.disableflags, opt.enableflags, opt.tolerance = disabled, enabled, tolerance
 
 
 @contextmanager
@@ -341,8 +347,8 @@ SMOOTH_LAYERS: tuple[Layer, ...] = (
     Layer(
         "acceleration",
         tolerances.ACCELERATION,
-        sequence(kt.fwd_acceleration, set_acceleration, kt.inverse),
-        sequence(mujoco.mj_fwdAcceleration, set_acceleration, mujoco.mj_inverse),
+        sequence(unless_discrete(kt.fwd_acceleration, kt.forward), set_acceleration, kt.inverse),
+        sequence(unless_discrete(mujoco.mj_fwdAcceleration, mujoco.mj_forward), set_acceleration, mujoco.mj_inverse),
         (*plain("qfrc_smooth", "qfrc_inverse", unit="joint force"), *plain("qacc_smooth")),
         setting=smooth,
     ),

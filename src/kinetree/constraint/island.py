@@ -7,13 +7,42 @@ Rows are the same in every world, and so are islands. Reads: the rows. Writes: n
 efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 """
 
-from ..dynamics.joined import NONE, unite_trees
+from ..dynamics.feedback import takes_couplings, tendon_ties, ties_by_sites, ties_trees
+from ..dynamics.joined import NONE, unite, unite_trees
+from ..dynamics.sleep_state import dof_sleeps
 from ..kernel import kernel
 from ..types import DisableBit
 
-DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END = 0, 1, 2, 3, 4, 5  # columns of group_part
+DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END, COUPLED, COUPLED_END = range(8)  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
 IN_ORDER = 2  # tree_order: with the island that all trees are in added, 0 if they are sorted
+
+
+@kernel
+def tree_sleeps(m, d, t):
+    """Whether a tree sleeps."""
+    return dof_sleeps(m, d, m.tree_dofadr[t])
+
+
+@kernel
+def unite_tied(m, d):
+    """Unite trees that tendons and actuators tie together in the metric, also where no row is. Part of MuJoCo's mj_island."""
+    for t in range(m.ntendon):
+        if tendon_ties(m, t):
+            before = NONE
+            for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
+                tree = m.dof_treeid[m.ten_J_colind[at]]
+                if tree != before and not dof_sleeps(m, d, m.ten_J_colind[at]):
+                    if before != NONE:
+                        unite(d.tree_island, before, tree)
+                    before = tree
+    if m.opt_disableflags & DisableBit.ACTUATION == 0:
+        for k in range(m.nactuator):
+            if ties_by_sites(m, k) and ties_trees(m, k):
+                a = m.body_treeid[m.site_bodyid[m.actuator_trnid[k, 0]]]
+                b = m.body_treeid[m.site_bodyid[m.actuator_trnid[k, 1]]]
+                if a != b and a >= 0 and b >= 0 and not tree_sleeps(m, d, a) and not tree_sleeps(m, d, b):
+                    unite(d.tree_island, a, b)
 
 
 @kernel
@@ -128,6 +157,7 @@ def group_islands(m, d):
             rows = add_to_runs(d.row_run, d.group_part[k, ROWS], rows, first, first + count)
             at += count
         d.group_part[k, DOFS_END], d.group_part[k, ROWS_END] = dofs, rows
+        d.group_part[k, COUPLED], d.group_part[k, COUPLED_END] = rows, rows
         d.group_part[k, PLACES], d.group_part[k, PLACES_END] = (
             d.island_idofadr[k],
             d.island_idofadr[k] + d.island_nv[k],
@@ -144,6 +174,25 @@ def group_all(m, d):
     d.group_part[0, DOFS], d.group_part[0, DOFS_END] = 0, 1
     d.group_part[0, ROWS], d.group_part[0, ROWS_END] = 0, 1
     d.group_part[0, PLACES], d.group_part[0, PLACES_END] = 0, m.nv
+    d.group_part[0, COUPLED], d.group_part[0, COUPLED_END] = 1, 1
+
+
+@kernel
+def couples_in(m, d, r, g):
+    """Whether a row of couplings is in a group."""
+    return d.nisland[0] == 0 or d.tree_island[m.dof_treeid[d.efc_J_colind[d.efc_J_rowadr[r]]]] == g
+
+
+@kernel
+def add_couplings(m, d):
+    """Put rows that couple dofs in the metric into the groups of their trees."""
+    runs = d.group_part[d.ngroup[0] - 1, ROWS_END]
+    for g in range(d.ngroup[0]):
+        d.group_part[g, COUPLED] = runs
+        for r in range(d.nefc[0], d.nrow[0]):
+            if couples_in(m, d, r, g):
+                runs = add_to_runs(d.row_run, d.group_part[g, COUPLED], runs, r, r + 1)
+        d.group_part[g, COUPLED_END] = runs
 
 
 @kernel
@@ -177,6 +226,8 @@ def search(m, d):
         while r < end:
             d.efc_island[r] = tree
             r += 1
+    if takes_couplings(m):
+        unite_tied(m, d)
     name_islands(m, d)
     sort_trees(m, d)
 

@@ -6,7 +6,7 @@ nJ and the fields of `rows`, `contact_rows`, `impedance` and `island`.
 
 from ..geometry.contact_list import forget_rows
 from ..kernel import kernel, stage
-from ..types import DisableBit
+from ..types import DisableBit, Integrator
 from .contact_rows import add_contacts, forget_addresses
 from .equality import equality_rows
 from .friction import add_frictions
@@ -32,10 +32,18 @@ def add_rows(m, d):
         add_contacts(m, d)
 
 
+@kernel
+def keep_diagonal(d):
+    """Keep the diagonal of the bare inertia, which the metric will scale."""
+    for r in range(d.nefc[0]):
+        d.efc_bare[r] = d.efc_diagA[r]
+
+
 @stage
 def make_constraint(m, d):
     """Rows of all constraints that hold: Jacobian, violation, impedance, islands. MuJoCo's mj_makeConstraint, mj_island.
 
+    With the discrete integrator impedances wait for the metric, by which they go (`effective_metric`).
     Where there was no room, for contacts or for rows, there are none: this pass will run again.
     """
     forget_rows(d)
@@ -45,8 +53,12 @@ def make_constraint(m, d):
             add_rows(m, d)
         if d.overflow[0] == 0:
             count_supernodes(d)
-            make_impedance(m, d)
+            if m.opt_integrator == Integrator.DISCRETE:
+                keep_diagonal(d)
+            else:
+                make_impedance(m, d, False)
         else:
             forget_rows(d)
             forget_addresses(d)
+    d.nrow[0], d.nentry[0] = d.nefc[0], d.nJ[0]
     find_islands(m, d)

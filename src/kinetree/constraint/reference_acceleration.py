@@ -11,9 +11,10 @@ from ..kernel.ops import any_, not_, where, zero
 from ..math.quaternion import mul_quat
 from ..math.spatial import get6
 from ..math.vec3 import scale, sub
-from ..types import Constraint, EqType
+from ..types import Constraint, EqType, Integrator
 from .contact_rows import contact_width, touches
 from .equality import anchors, bodies, equality_width, orientations, vector_product
+from .impedance import sharpness
 from .jacobian_product import multiply_J
 
 
@@ -88,21 +89,61 @@ def subtract_bias(m, d, row):
     return row + rows
 
 
-@stage
-def reference_constraint(m, d):
-    """Velocity and reference acceleration of all rows, after `make_constraint`. MuJoCo's mj_referenceConstraint."""
+@kernel
+def set_velocities(m, d):
+    """Velocities of all rows: efc_vel."""
     multiply_J(m, d, d.qvel, d.efc_vel)
     if m.flg_surfacevel and d.nefc[0] > 0:
         for c in range(d.ncon[0]):
             if d.contact_efc_address[c] >= 0:
                 add_surface_velocity(m, d, c)
-    for r in range(d.nefc[0]):
-        spring = d.efc_KBIP[r, 0] * d.efc_KBIP[r, 2] * (d.efc_pos[r] - d.efc_margin[r])
-        d.efc_aref[r] = -d.efc_KBIP[r, 1] * d.efc_vel[r] - spring
+
+
+@kernel
+def add_adhesions(m, d):
+    """Add what adhesive contacts ask for."""
     if m.flg_adhesion and d.nefc[0] > 0:
         for c in range(d.ncon[0]):
             if d.contact_efc_address[c] >= 0:
                 add_adhesion(m, d, c)
+
+
+@kernel
+def subtract_biases(m, d):
+    """Take dJ/dt qvel off all connects and welds."""
     row = 0
     while row < d.ne[0]:
         row = subtract_bias(m, d, row)
+
+
+@kernel
+def set_references(m, d):
+    """Reference accelerations of all rows: efc_aref."""
+    for r in range(d.nefc[0]):
+        spring = d.efc_KBIP[r, 0] * d.efc_KBIP[r, 2] * (d.efc_pos[r] - d.efc_margin[r])
+        d.efc_aref[r] = -d.efc_KBIP[r, 1] * d.efc_vel[r] - spring
+    add_adhesions(m, d)
+    subtract_biases(m, d)
+
+
+@kernel
+def set_implicit_references(m, d):
+    """The same for springs and dampers that act at the end of the step: what they ask for then, by their weight then."""
+    for r in range(d.nefc[0]):
+        end = d.efc_pos[r] - d.efc_margin[r] + m.opt_timestep * d.efc_vel[r]
+        d.efc_aref[r] = -d.efc_KBIP[r, 1] * d.efc_vel[r] - d.efc_KBIP[r, 0] * d.efc_KBIP[r, 2] * end
+    subtract_biases(m, d)
+    for r in range(d.nefc[0]):
+        d.efc_aref[r] /= sharpness(m, d.efc_KBIP[r, 0], d.efc_KBIP[r, 1], d.efc_KBIP[r, 2])
+    add_adhesions(m, d)
+
+
+@stage
+def reference_constraint(m, d):
+    """Velocity and reference acceleration of all rows, after `make_constraint`. MuJoCo's mj_referenceConstraint.
+
+    With the discrete integrator the velocity alone: what rows ask for hangs on the metric, and `effective_metric` sees to it.
+    """
+    set_velocities(m, d)
+    if m.opt_integrator != Integrator.DISCRETE:
+        set_references(m, d)

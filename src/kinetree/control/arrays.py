@@ -38,7 +38,6 @@ FIELDS = {
         ("start", "nv", "mixed", "scratch of limits: acceleration from which the next solve sets out"),
         ("start_force", "nv", "mixed", "scratch of limits: torque and constraint force that this acceleration takes"),
         ("end_force", "nv", "mixed", "scratch of limits: those that the last solution takes"),
-        ("inertia", "nC", "mixed", "scratch of constraints: M, while the changed one is in its place"),
         ("matrix", "ndense ndense", "mixed", "scratch of the dense solver: M as changed, then its factor"),
     )
 }

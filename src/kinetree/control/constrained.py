@@ -3,12 +3,13 @@
 MuJoCo has nothing like it: there a controller is a given force to the solver, whatever its gains. The rows themselves, their
 softness among them, are those of the model.
 Reads: the rows, M, qDeriv, aba_diagonal, aba_qacc. Writes: aba_qacc, qacc, qacc_smooth, qfrc_constraint and what the solver
-writes. Scratch: qLD, qLDiagInv, qfrc_smooth (all of the changed inertia), inertia.
+writes. Scratch: the metric of the solvers, which is this inertia meanwhile; qfrc_smooth, with it.
 """
 
 from .. import pipeline
+from ..capacity import MAXMETRIC, fits
 from ..constraint.jacobian_product import add_J_transpose
-from ..dynamics.factor import factor_in_place, multiply
+from ..dynamics.factor import copy_rows, factor_in_place, multiply
 from ..kernel import kernel
 from ..kernel.ops import zero
 from ..solver.cost import update_rows
@@ -26,31 +27,26 @@ def has_rows(d, a):
 
 @kernel
 def change_inertia(m, d, a):
-    """Put M + h D + diag in the place of M, which is kept, and factor it."""
-    set_changed_inertia(m, d, a, d.qLD)
-    d.stage_order[FACTOR_M] = 0  # so that no one takes it for the factor of M
-    for at in range(m.nC):
-        a.inertia[at] = d.M[at]
-        d.M[at] = d.qLD[at]
-    factor_in_place(m, d.qLD, d.qLDiagInv)
-
-
-@kernel
-def restore_inertia(m, d, a):
-    """M as it was."""
-    for at in range(m.nC):
-        d.M[at] = a.inertia[at]
+    """Give the solvers M + h D + diag as their metric, factored."""
+    set_changed_inertia(m, d, a, d.metric)
+    d.stage_order[FACTOR_M] = 0  # that of an earlier M is not to be taken for its factor
+    copy_rows(m, d.metric, d.metric_LD, 0, m.nv)
+    factor_in_place(m, d.metric_LD, d.metric_LDiagInv)
+    for i in range(m.nv):
+        d.metric_shift[i] = 0.0
+    d.nmetric[0] = m.nC
 
 
 @kernel
 def constrain(m, d, a):
     """Take the acceleration aba_qacc to what constraints make of it."""
-    change_inertia(m, d, a)
-    for i in range(m.nv):
-        d.qacc_smooth[i] = d.aba_qacc[i]
-    multiply(m, d.M, d.qacc_smooth, d.qfrc_smooth)
-    pipeline.fwd_constraint(m, d)
-    restore_inertia(m, d, a)
+    if fits(d, MAXMETRIC, m.nC):  # else this pass will run again
+        change_inertia(m, d, a)
+        for i in range(m.nv):
+            d.qacc_smooth[i] = d.aba_qacc[i]
+        multiply(m, d.metric, d.qacc_smooth, d.qfrc_smooth)
+        pipeline.fwd_constraint(m, d)
+        d.nmetric[0] = 0
     for i in range(m.nv):
         d.aba_qacc[i] = d.qacc[i]
 

@@ -9,6 +9,9 @@ for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 
 from .. import pipeline, stepping
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, any_new_warning, begin_pass, lacked_room, remember_warnings
+from ..constraint.diagonal import set_exact_diagonal
+from ..constraint.impedance import make_impedance
+from ..constraint.reference_acceleration import set_references
 from ..dynamics.applied import add_applied_wrenches
 from ..dynamics.sleep import FULLY_AWAKE, fall_asleep, list_awake, note_positions
 from ..dynamics.sleep_state import some_sleep
@@ -129,6 +132,15 @@ def accelerate_within_constraints(m, d, a):
     forget_diagonal(m, d)
 
 
+@kernel
+def continuous_rows(m, d):
+    """Rows as they are in continuous time, which those of the discrete integrator otherwise are not."""
+    if m.opt_enableflags & EnableBit.DIAGEXACT:
+        set_exact_diagonal(m, d, d.qLD, d.qLDiagInv)
+    make_impedance(m, d, False)
+    set_references(m, d)
+
+
 torque_forward = variant("torque", pipeline.forward_without_sensors, {
     pipeline.make_inertia: inertia_for_torque,
     pipeline.make_bias: bias_for_solver,
@@ -139,12 +151,17 @@ torque_forward = variant("torque", pipeline.forward_without_sensors, {
     pipeline.find_contacts: nothing,
     pipeline.make_constraint: nothing,
     pipeline.exact_diagonal: nothing,
+    pipeline.metric_rows: nothing,
+    pipeline.effective_metric: nothing,
     pipeline.reference_constraint: nothing,
     pipeline.energy_after_position: nothing,
     pipeline.energy_after_velocity: nothing,
     reserve_for_distances: nothing,
 })  # fmt: skip
-placed = variant("controlled", pipeline.position_part, {pipeline.make_inertia: inertia_for_step})
+placed = variant("controlled", pipeline.position_part, {
+    pipeline.make_inertia: inertia_for_step,
+    pipeline.metric_rows: nothing,
+})  # fmt: skip
 
 
 @kernel
@@ -169,6 +186,7 @@ def leave_sleepers(m, d, a):
 controlled_forward = variant("controlled", pipeline.forward, {
     pipeline.position_part: positions_before_sleep,
     pipeline.make_bias: bias_for_solver,
+    pipeline.effective_metric: continuous_rows,
     pipeline.accelerate: accelerate_within_constraints,
 })  # fmt: skip
 move_on = variant("controlled", pipeline.euler, {

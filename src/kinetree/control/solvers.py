@@ -13,6 +13,7 @@ Scratch: qH, qHDiagInv; matrix.
 
 from ..dynamics.aba import aba
 from ..dynamics.factor import factor_in_place, pivot_inverse, solve_in_place
+from ..integrator.implicit_inertia import add_to_diagonal, place, start_with_derivative, start_with_inertia
 from ..kernel import kernel
 from ..kernel.ops import sqrt
 
@@ -30,14 +31,13 @@ def set_right_side(m, d):
 @kernel
 def set_changed_inertia(m, d, a, matrix):
     """M + h D + diag, in the sparsity of M."""
-    for at in range(m.nC):
-        matrix[at] = d.M[at]
-    for i in range(m.nv):
-        first, last = m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i] - 1
-        if a.coupled != 0:
-            for at in range(first, last):
-                matrix[at] -= a.h[0] * d.qDeriv[m.mapD2M[at]]
-        matrix[last] += d.aba_diagonal[i]
+    if a.coupled != 0:
+        start_with_derivative(m, d, matrix, a.h[0], 0, m.nv)
+        for i in range(m.nv):
+            matrix[place(m, i)] = d.M[place(m, i)]  # aba_diagonal has that of the damping too
+    else:
+        start_with_inertia(m, d, matrix, 0, m.nv)
+    add_to_diagonal(m, matrix, d.aba_diagonal, 0, m.nv)
 
 
 @kernel

@@ -235,8 +235,8 @@ def fall_asleep_apart(m, d):
     """Put trees to sleep that are ready, in a world that does not have all rows, and so other islands than those found."""
     for t in range(m.ntree):
         d.tree_label[t] = t
-    for r in range(d.nefc[0]):
-        if d.efc_D[r] != 0.0:
+    for r in range(d.nrow[0]):
+        if r >= d.nefc[0] or d.efc_D[r] != 0.0:  # what couples in the metric does in every world
             unite_trees(m, d, d.tree_label, r)
     d.fell[0] = False
     for t in range(m.ntree):

@@ -10,7 +10,8 @@ from ..kernel import kernel, stage
 from ..kernel.ops import any_, minimum, where
 from ..math.quaternion import get4, normalize4
 from ..needs import SLEEPS
-from ..types import EnableBit, EqType, JointType, ObjType, SleepState
+from ..types import EnableBit, EqType, Integrator, JointType, ObjType, SleepState
+from .feedback import tendon_is_implicit
 from .sleep import FULLY_AWAKE, READY, may_sleep, qpos_of_tree, some_disturb, some_push
 from .sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, JOINTS, JOINTS_END
 
@@ -148,14 +149,31 @@ def wake(m, d):
             wake_tree(m, d, t, FULLY_AWAKE)
 
 
+@kernel
+def wake_tied_by(m, d, t):
+    """Wake all trees of a tendon if one of them is awake; they are as awake as the one that is least so."""
+    first, end, value, some = m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t], 0, False
+    for at in range(first, end):
+        tree = m.dof_treeid[m.ten_J_colind[at]]
+        if d.tree_awake[tree] != 0:
+            some, value = True, minimum(value, d.tree_asleep[tree])
+    if some:
+        for at in range(first, end):
+            tree = m.dof_treeid[m.ten_J_colind[at]]
+            if d.tree_awake[tree] == 0:
+                wake_tree(m, d, tree, value)
+
+
 @stage(when=SLEEPS, scalar=True)
 def wake_by_tendons(m, d):
-    """Wake trees that a tendon at its limit ties to a tree awake. MuJoCo's mj_wakeTendon."""
+    """Wake trees that a tendon at its limit, or one in the metric, ties to a tree awake. MuJoCo's mj_wakeTendon."""
     for t in range(m.ntendon):
         if m.tendon_treenum[t] == 2 and m.tendon_limited[t]:
             below, above = d.ten_length[t] - m.tendon_range[t, 0], m.tendon_range[t, 1] - d.ten_length[t]
             if any_((below < m.tendon_margin[t]) | (above < m.tendon_margin[t])):
                 wake_other(m, d, m.tendon_treeid[t, 0], m.tendon_treeid[t, 1])
+        if m.opt_integrator == Integrator.DISCRETE and m.tendon_treenum[t] >= 2 and tendon_is_implicit(m, t):
+            wake_tied_by(m, d, t)
 
 
 @kernel

@@ -19,6 +19,7 @@ ANY_TANGENT = (0.0, 0.0, 0.0)  # for contacts whose tangents have no natural dir
 def forget_rows(d):
     """No rows of constraints, and nothing that was concluded from them. MuJoCo's mj_clearEfc."""
     d.ne[0], d.nf[0], d.nl[0], d.nefc[0], d.nJ[0] = 0, 0, 0, 0, 0
+    d.nrow[0], d.nentry[0], d.nmetric[0] = 0, 0, 0
     d.nisland[0], d.nidof[0], d.ngroup[0] = 0, 0, 0
 
 

@@ -81,8 +81,11 @@ def force_size(m, d, k):
 
 
 @kernel
-def motor_slope(m, d, k):
-    """Derivative of a motor's torque by its velocity: back-EMF and what the controller sets against it, and friction."""
+def motor_response(m, d, k, feedback, emf):
+    """Derivative of a motor's torque by its velocity or angle: what the controller's feedback sets against it, and back-EMF.
+
+    feedback: torque that the controller asks for by the error. emf: voltage by velocity, which the controller makes up for.
+    """
     _, integral, temperature, _, current = motor_slots(m, k)
     rate, constant = d.actuator_velocity[m.actuator_outadr[k]], m.actuator_gainprm[k, 1]
     ohm = maximum(MIN_VALUE, resistance(m, d, k, temperature))
@@ -93,8 +96,8 @@ def motor_slope(m, d, k):
         driven = voltage - servo_inputs(m, d, k)[3]
         spent = (most > 0.0) & (absolute(driven) >= most * (1.0 - resolved(ROUNDING, driven)))
         cold = maximum(MIN_VALUE, m.actuator_gainprm[k, 0])
-        answer = where(spent, zero(rate), constant - m.actuator_gainprm[k, 6] * cold / constant)
-    slope = constant * (answer - constant) / ohm
+        answer = where(spent, zero(rate), emf - feedback * cold / constant)
+    slope = constant * (answer - emf) / ohm
     torque = constant / ohm * (voltage - constant * rate)
     if current >= 0:
         torque = constant * activation(m, d, k, current)
@@ -104,13 +107,34 @@ def motor_slope(m, d, k):
             slope = where(held, 0.0, slope * (1.0 - exp(-m.opt_timestep / time)))
         else:
             slope = zero(slope)
-    slope = where(output_is_limited(m, d, k, torque), 0.0, slope)
+    return where(output_is_limited(m, d, k, torque), 0.0, slope)
+
+
+@kernel
+def motor_slope(m, d, k):
+    """Derivative of a motor's torque by its velocity: back-EMF and what the controller sets against it, and friction."""
+    slope = motor_response(m, d, k, m.actuator_gainprm[k, 6], m.actuator_gainprm[k, 1])
     return slope - maximum(0.0, m.actuator_dynprm[k, 6])
 
 
 @kernel
-def force_slope(m, d, k):
-    """Derivative of the force of actuator k by its velocity, where no limit holds it."""
+def within_limits(m, d, k, slope):
+    """The slope of an actuator's force, or zero where a limit of its own, its tendon or its joint holds it.
+
+    What limits bound of a motor is its current: that is seen to where its response is known.
+    """
+    if m.actuator_biastype[k] != BiasType.DCMOTOR:
+        slope = where(output_is_limited(m, d, k, force_size(m, d, k)), 0.0, slope)
+    kind, j = m.actuator_trntype[k], m.actuator_trnid[k, 0]
+    if (kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT) and m.jnt_actfrclimited[j]:
+        low, high = m.jnt_actfrcrange[j, 0], m.jnt_actfrcrange[j, 1]
+        slope = where(is_outside(d.qfrc_actuator[m.jnt_dofadr[j]], low, high), 0.0, slope)
+    return slope
+
+
+@kernel
+def actuator_slope(m, d, k):
+    """Derivative of the force of actuator k by its velocity."""
     gain, bias, row = m.actuator_gaintype[k], m.actuator_biastype[k], m.actuator_outadr[k]
     slope = zero(d.actuator_velocity[row])
     if bias == BiasType.AFFINE or bias == BiasType.SO3:
@@ -121,20 +145,7 @@ def force_slope(m, d, k):
         slope += muscle_gain_slope(m, d, k, row) * input_of(m, d, k, row)
     elif gain == GainType.DCMOTOR:
         slope += motor_slope(m, d, k)
-    if bias != BiasType.DCMOTOR:
-        slope = where(output_is_limited(m, d, k, force_size(m, d, k)), 0.0, slope)
-    return slope
-
-
-@kernel
-def actuator_slope(m, d, k):
-    """Derivative of the force of actuator k by its velocity."""
-    slope = force_slope(m, d, k)
-    kind, j = m.actuator_trntype[k], m.actuator_trnid[k, 0]
-    if (kind == TrnType.JOINT or kind == TrnType.JOINTINPARENT) and m.jnt_actfrclimited[j]:
-        low, high = m.jnt_actfrcrange[j, 0], m.jnt_actfrcrange[j, 1]
-        slope = where(is_outside(d.qfrc_actuator[m.jnt_dofadr[j]], low, high), 0.0, slope)
-    return slope
+    return within_limits(m, d, k, slope)
 
 
 @kernel

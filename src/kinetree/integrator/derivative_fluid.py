@@ -172,6 +172,14 @@ def ellipsoid_slope(m, g, w, v):
 
 
 @kernel
+def ellipsoid_drag_slope(m, g, w, v):
+    """What of this slope is drag: the part that takes energy away, made symmetric."""
+    s = semiaxes(m, g)
+    o = none9(w[0])
+    return symmetrized((angular_drag_slope(m, g, s, w), o, o, drag_slope(m, g, s, shadow_shape(s, v))))
+
+
+@kernel
 def symmetrized(slope):
     """The symmetric part of a slope."""
     torque_w, torque_v, force_w, force_v = slope
@@ -247,8 +255,11 @@ def in_world(d, b, slope, point, axes):
 
 
 @kernel
-def set_body_slope(m, d, b, symmetric):
-    """Slope of the force on one body at xpos[b], into the scratch array; its symmetric part for the integrator, or if asked."""
+def set_body_slope(m, d, b, symmetric, drag):
+    """Slope of the force on one body at xpos[b], into the scratch array; its symmetric part or that of drag alone, if asked.
+
+    implicitfast takes the symmetric part, but of bodies that fly alone.
+    """
     present = where(m.body_mass[b] < MIN_VALUE, zero(m.body_mass[b]), 1.0)  # the medium passes through a massless body
     if any_ellipsoid(m, b):
         first = m.body_geomadr[b]
@@ -256,9 +267,13 @@ def set_body_slope(m, d, b, symmetric):
             if any_(m.geom_fluid[g, 0] != 0.0):
                 point, axes = get3(d.geom_xpos, g), get9(d.geom_xmat, g)
                 w, v = local_velocity(m, d, b, point, axes)
-                slope = ellipsoid_slope(m, g, w, v)
-                if symmetric or (m.opt_integrator == Integrator.IMPLICITFAST and not is_lone_body(m, m.body_rootid[b])):
-                    slope = symmetrized(slope)
+                if drag:
+                    slope = ellipsoid_drag_slope(m, g, w, v)
+                else:
+                    slope = ellipsoid_slope(m, g, w, v)
+                    fast = m.opt_integrator == Integrator.IMPLICITFAST
+                    if symmetric or (fast and not is_lone_body(m, m.body_rootid[b])):
+                        slope = symmetrized(slope)
                 add_slope(d.fluid_slope, b, in_world(d, b, slope, point, axes), present * m.geom_fluid[g, 0])
     else:
         point, axes = get3(d.xipos, b), get9(d.ximat, b)
@@ -267,13 +282,13 @@ def set_body_slope(m, d, b, symmetric):
 
 
 @kernel
-def composite_slopes(m, d, first, end, symmetric):
+def composite_slopes(m, d, first, end, symmetric, drag):
     """Slope of the force on every subtree at xpos of its root, for some bodies of whole trees."""
     for b in range(first, end):
         for k in range(36):
             d.fluid_slope[b, k] = 0.0
         if m.body_treeid[b] >= 0:
-            set_body_slope(m, d, b, symmetric)
+            set_body_slope(m, d, b, symmetric, drag)
     for b in range(end - 1, first - 1, -1):
         p = m.body_parentid[b]
         if p > 0 and m.body_treeid[p] >= 0:
@@ -282,22 +297,29 @@ def composite_slopes(m, d, first, end, symmetric):
 
 
 @kernel
-def set_slopes(m, d, symmetric):
+def set_slopes(m, d, symmetric, drag):
     """Slopes of all subtrees that are awake."""
     for run in range(d.nawake_run[0]):
-        composite_slopes(m, d, maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END], symmetric)
+        first, end = maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]
+        composite_slopes(m, d, first, end, symmetric, drag)
 
 
 @stage(when=both(MEDIUM, integrator(Integrator.IMPLICIT, Integrator.IMPLICITFAST)), part_of="implicit")
 def fluid_slopes(m, d):
     """Slopes for the model's integrator; apart, as most models are in no medium. Part of MuJoCo's mjd_passive_vel."""
-    set_slopes(m, d, False)
+    set_slopes(m, d, False, False)
 
 
 @stage(when=on_request, part_of="damping")
 def symmetric_fluid_slopes(m, d):
     """Their symmetric parts, which stable PD takes whatever the integrator. Part of MuJoCo's mjd_passive_vel."""
-    set_slopes(m, d, True)
+    set_slopes(m, d, True, False)
+
+
+@stage(when=both(MEDIUM, integrator(Integrator.DISCRETE)), part_of="effective_metric")
+def drag_slopes(m, d):
+    """Slopes of drag, for the metric. Part of MuJoCo's metric after mj_passive."""
+    set_slopes(m, d, True, True)
 
 
 @kernel

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..dynamics.damping import damping_derivative
-from ..dynamics.factor import copy_rows, factor_part, solve_part, warn_of_pivots
+from ..dynamics.factor import factor_part, solve_part, warn_of_pivots
 from ..dynamics.sleep_state import DOFS, DOFS_END
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, maximum, needs
 from ..needs import both, integrator
 from ..types import DisableBit, Integrator
+from .implicit_inertia import place, start_with_inertia
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -45,9 +46,9 @@ def factor_damped(m, d):
     """Factor M + h B, where B is the slope of the damping force: qH, qHDiagInv. Part of MuJoCo's mj_Euler."""
     for run in range(d.nawake_run[0]):
         first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
-        copy_rows(m, d.M, d.qH, first, end)
+        start_with_inertia(m, d, d.qH, first, end)
         for i in range(first, end):
-            d.qH[m.M_rowadr[i] + m.M_rownnz[i] - 1] += m.opt_timestep * damping_derivative(m, d, i)
+            d.qH[place(m, i)] += m.opt_timestep * damping_derivative(m, d, i)
         factor_part(m, d.qH, d.qHDiagInv, first, end)
         warn_of_pivots(m, d, d.qH, d.qHDiagInv, first, end)
 

@@ -17,6 +17,7 @@ from .derivative import smooth_derivative
 from .derivative_actuator import refresh_controls
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
 from .euler import EXPLICIT, any_damping
+from .implicit_inertia import start_with_derivative
 from .sparse_lu import factor_lu, multiply_rows, solve_lu, warn_of_lu_pivots
 
 
@@ -28,14 +29,6 @@ def set_full_rows(m, d, first, end):
             d.qLU[at] = -m.opt_timestep * d.qDeriv[at]
             if m.mapM2D[at] >= 0:
                 d.qLU[at] += d.M[m.mapM2D[at]]
-
-
-@kernel
-def set_symmetric(m, d, first, end):
-    """M - h D in the pattern of M, for dofs first..end - 1: qH."""
-    if first < end:
-        for at in range(m.M_rowadr[first], m.M_rowadr[end - 1] + m.M_rownnz[end - 1]):
-            d.qH[at] = d.M[at] - m.opt_timestep * d.qDeriv[m.mapD2M[at]]
 
 
 @kernel
@@ -61,7 +54,7 @@ def set_forces(m, d, first, end):
 def solve_symmetric(m, d, run):
     """Accelerations from the symmetric system of a run of bodies; rows of lone bodies are M's, only to be well defined."""
     first, end = d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]
-    set_symmetric(m, d, first, end)
+    start_with_derivative(m, d, d.qH, m.opt_timestep, first, end)
     for j in range(d.awake_run[run, JOINTS], d.awake_run[run, JOINTS_END]):
         if m.jnt_type[j] == JointType.FREE and is_lone_body(m, m.jnt_bodyid[j]):
             copy_rows(m, d.M, d.qH, m.jnt_dofadr[j], m.jnt_dofadr[j] + 6)
@@ -120,7 +113,7 @@ def discrete_forces(m, d):
         set_full_rows(m, d, 0, m.nv)
         multiply_rows(m, d.qLU, d.qacc, d.step_acc, 0, m.nv)
     else:
-        set_symmetric(m, d, 0, m.nv)
+        start_with_derivative(m, d, d.qH, m.opt_timestep, 0, m.nv)
         multiply(m, d.qH, d.qacc, d.step_acc)
         for j in range(m.njnt):
             if m.jnt_type[j] == JointType.FREE and is_lone_body(m, m.jnt_bodyid[j]):

@@ -37,7 +37,6 @@ REFUSED: dict[type[IntEnum], tuple[int, ...]] = {
     types.GeomType: tuple(t for t in types.GeomType if t > types.GeomType.SDF),
     types.EqType: tuple(t for t in types.EqType if t > types.EqType.TENDON),
     types.TrnType: (types.TrnType.UNDEFINED,),
-    types.Integrator: (types.Integrator.DISCRETE,),
 }
 # Types that MJCF calls otherwise than the enum does.
 MJCF_NAMES: dict[IntEnum, str] = {

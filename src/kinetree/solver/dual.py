@@ -8,11 +8,12 @@ Reads: efc_J, qLD, qLDiagInv, efc_b, efc_R. Writes: nY, efc_Y and its pattern, s
 from ..capacity import MAXA, fits
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, ROWS, ROWS_END
 from ..constraint.jacobian_product import add_J_transpose, spread_row
-from ..dynamics.factor import pass_up, solve_in_place
 from ..kernel import kernel
 from ..kernel.ops import needs, sqrt, where, zero
 from ..types import Constraint, ConstraintState
+from .acceleration import solve_metric
 from .cone import zones
+from .metric import pass_up_tree, pivot_inverse_of, solve_tree
 
 
 @kernel
@@ -52,14 +53,14 @@ def whiten(m, d, r):
     spread_row(d, r, d.efc_row)
     for at in range(start + n - 1, start - 1, -1):
         i = d.efc_Y_colind[at]
-        d.efc_Y[at] = pass_up(m, d.qLD, d.efc_row, i) * d.sol_root[i]
+        d.efc_Y[at] = pass_up_tree(m, d, d.efc_row, i) * d.sol_root[i]
 
 
 @kernel
 def project(m, d):
     """All rows of Y, unless there is no room for them."""
     for i in range(m.nv):
-        d.sol_root[i] = sqrt(d.qLDiagInv[i])
+        d.sol_root[i] = sqrt(pivot_inverse_of(d, i))
         d.H_mark[i] = 0
     r = at = 0
     while r < d.nefc[0]:
@@ -138,7 +139,10 @@ def finish(m, d):
     add_J_transpose(m, d, d.efc_force, d.qfrc_constraint)
     for i in range(m.nv):
         d.qacc[i] = d.qfrc_constraint[i]
-    solve_in_place(m, d.qLD, d.qLDiagInv, d.qacc)
+    if d.nrow[0] > d.nefc[0]:
+        solve_metric(m, d, d.qacc)
+    else:
+        solve_tree(m, d, d.qacc, 0, m.nv)
     for i in range(m.nv):
         d.qacc[i] += d.qacc_smooth[i]
 

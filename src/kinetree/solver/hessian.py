@@ -1,4 +1,4 @@
-"""The Hessian of the solver's cost, H = M + J' W J, its factors L'DL, and solves with them.
+"""The Hessian of the solver's cost, H = M + J' W J, its factors L'DL, and solves with them. M is what `metric.py` gives.
 
 MuJoCo: MakeHessian, HessianCone, FactorizeHessian in engine_solver.c, which factor from scratch or update a factor; here the
 factor is so sparse that it is always made anew. W is diagonal (efc_weight), with a block for elliptic contacts that slide.
@@ -7,7 +7,7 @@ Columns of rows are dofs in the order of `order.py`, and every row has all colum
 Reads: M, efc_J, efc_weight, contact_H, the pattern. Writes: H (its factors in the end), H_diaginv.
 """
 
-from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END
+from ..constraint.island import COUPLED, COUPLED_END, DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END
 from ..dynamics.factor import pivot_inverse
 from ..kernel import kernel
 from ..kernel.ops import maximum, minimum, needs, zero
@@ -149,7 +149,8 @@ def add_cone(m, d, k, r, n):
 
 @kernel
 def start_with_inertia(m, d, first, end):
-    """H = M for dofs from `first` up to `end`."""
+    """H = M for dofs from `first` up to `end`, without couplings."""
+    matrix = d.metric if d.nmetric[0] != 0 else d.M
     for i in range(first, end):
         row, n = d.H_rowadr[i], d.H_rownnz[i]
         source, count = m.M_rowadr[i], m.M_rownnz[i]
@@ -158,7 +159,7 @@ def start_with_inertia(m, d, first, end):
             for k in range(row, at):
                 d.H[k] = 0.0
             for k in range(count):
-                d.H[at + k] = d.M[source + k]
+                d.H[at + k] = matrix[source + k]
         else:
             for k in range(n):
                 d.H[row + k] = 0.0
@@ -166,7 +167,7 @@ def start_with_inertia(m, d, first, end):
             for k in range(count):
                 while d.H_colind[at] != m.M_colind[source + k]:
                     at += 1
-                d.H[at] = d.M[source + k]
+                d.H[at] = matrix[source + k]
 
 
 @kernel
@@ -184,6 +185,14 @@ def add_rows(m, d, first, end):
         if needs((w0 != 0.0) | (w1 != 0.0) | (w2 != 0.0) | (w3 != 0.0)):
             add_weighted(m, d, r, w0, w1, w2, w3, count)
         r += count
+
+
+@kernel
+def add_couplings(m, d, first, end):
+    """H += J' D J of rows of couplings from `first` up to `end`."""
+    for r in range(first, end):
+        o = zero(d.efc_D[r])
+        add_weighted(m, d, r, d.efc_D[r], o, o, o, 1)
 
 
 @kernel
@@ -319,6 +328,8 @@ def make_hessian(m, d, g):
         start_with_inertia(m, d, d.dof_run[s, FIRST], d.dof_run[s, END])
     for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
         add_rows(m, d, d.row_run[s, FIRST], d.row_run[s, END])
+    for s in range(d.group_part[g, COUPLED], d.group_part[g, COUPLED_END]):
+        add_couplings(m, d, d.row_run[s, FIRST], d.row_run[s, END])
     if m.opt_cone == Cone.ELLIPTIC:
         for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
             add_cones(m, d, d.row_run[s, FIRST], d.row_run[s, END])
@@ -328,7 +339,20 @@ def make_hessian(m, d, g):
 @kernel
 def solve_hessian(m, d, g, x):
     """Replace x by the solution of H y = x for the dofs of a group."""
-    first, end = d.group_part[g, PLACES], d.group_part[g, PLACES_END]
+    solve_factored(m, d, x, d.group_part[g, PLACES], d.group_part[g, PLACES_END])
+
+
+@kernel
+def make_smooth_hessian(m, d):
+    """The same for all dofs without constraints: the metric with its couplings, factored."""
+    start_with_inertia(m, d, 0, m.nv)
+    add_couplings(m, d, d.nefc[0], d.nrow[0])
+    factor_hessian(d, 0, m.nv)
+
+
+@kernel
+def solve_factored(m, d, x, first, end):
+    """Replace x by the solution of H y = x for places from `first` up to `end`."""
     p = end - 1
     while p >= first:
         i = d.H_order[p]

@@ -60,7 +60,7 @@ def couple_trees(m, d):
     for t in range(m.ntree):
         d.H_link[t, DEGREE] = 0
     some, r = False, 0
-    while r < d.nefc[0]:
+    while r < d.nrow[0]:
         first, n = d.efc_J_rowadr[r], d.efc_J_rownnz[r]
         if n > 0 and m.dof_treeid[d.efc_J_colind[first]] != m.dof_treeid[d.efc_J_colind[first + n - 1]]:
             some = True

@@ -62,7 +62,7 @@ def is_chain(m, d, r):
 def count_crossing(m, d):
     """How many runs of rows with the same columns cross between branches."""
     count = r = 0
-    while r < d.nefc[0]:
+    while r < d.nrow[0]:
         if not is_chain(m, d, r):
             count += 1
         r += d.efc_J_rowsuper[r] + 1
@@ -92,7 +92,7 @@ def is_covered(m, d, r):
 def all_covered(m, d):
     """Whether the pattern will do for all rows."""
     r = 0
-    while r < d.nefc[0]:
+    while r < d.nrow[0]:
         if not is_covered(m, d, r):
             return False
         r += d.efc_J_rowsuper[r] + 1
@@ -137,7 +137,7 @@ def sort_rows(m, d):
     for i in range(m.nv):
         d.H_link[i, FIRST_ROW], d.H_link[i, FIRST_CHILD], d.H_mark[i] = NONE, NONE, 0
     r = 0
-    while r < d.nefc[0]:
+    while r < d.nrow[0]:
         if d.efc_J_rownnz[r] > 0:
             last = last_column(m, d, r)
             d.efc_next[r] = d.H_link[last, FIRST_ROW]

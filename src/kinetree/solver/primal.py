@@ -1,20 +1,20 @@
 """What the primal solvers share: where they start, the gradient, moving on, and when they stop.
 
 MuJoCo: mj_solPrimal, PrimalUpdateGrad and warmstart in engine_solver.c and engine_forward.c. The cost of an acceleration a is
-(a - qacc_smooth)' M (a - qacc_smooth) / 2 plus that of the rows (`cost.py`). It is a sum over groups (`island.py`) that have no
-dof in common: all start at once, and then each is minimised for itself.
+(a - qacc_smooth)' M (a - qacc_smooth) / 2 plus that of the rows (`cost.py`); M is what `metric.py` gives. It is a sum over
+groups (`island.py`) that have no dof in common: all start at once, and then each is minimised for itself.
 Reads: M, qfrc_smooth, qacc_smooth, qacc_warmstart, efc_J, efc_aref. Writes: qacc, sol_Ma, efc_jar, sol_grad, qfrc_constraint.
 """
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END
 from ..constraint.jacobian_product import add_transposed_rows, multiply_J, multiply_rows
 from ..constraint.rows import is_sparse
-from ..dynamics.factor import multiply, multiply_part, solve_part
 from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, sqrt, where, zero
 from ..math.constants import coarse
 from ..types import DisableBit
 from .cost import update_rows
+from .metric import add_coupled_of_group, multiply_tree, solve_tree, weigh
 
 MOST_REPORTS, MOST_ISLANDS = 200, 20  # iterations whose statistics are kept, islands whose iterations are counted
 
@@ -29,7 +29,7 @@ def residuals(m, d, qacc):
 
 @kernel
 def gauss_cost(m, d):
-    """Cost of the difference from the smooth acceleration, with sol_Ma = M qacc."""
+    """Cost of the difference from the smooth acceleration, with sol_Ma as `weigh` gives it."""
     total = zero(d.time[0])
     for i in range(m.nv):
         total += (d.sol_Ma[i] - d.qfrc_smooth[i]) * (d.qacc[i] - d.qacc_smooth[i])
@@ -46,13 +46,13 @@ def begin(m, d):
         smooth = update_rows(m, d, False)
         for i in range(m.nv):
             d.qacc[i] = d.qacc_warmstart[i]
-        multiply(m, d.M, d.qacc, d.sol_Ma)
+        weigh(m, d, d.qacc, d.sol_Ma)
         residuals(m, d, d.qacc)
         warm = gauss_cost(m, d) + update_rows(m, d, False)
         better = warm <= smooth  # costs that are not numbers are not: such a state must be seen in qacc
         for i in range(m.nv):
             d.qacc[i] = where(better, d.qacc_warmstart[i], d.qacc_smooth[i])
-    multiply(m, d.M, d.qacc, d.sol_Ma)
+    weigh(m, d, d.qacc, d.sol_Ma)
     residuals(m, d, d.qacc)
     if d.nisland[0] > 0:
         for p in range(d.nidof[0], m.nv):  # dofs in no island: nothing acts on them
@@ -101,7 +101,7 @@ def precondition(m, d, g):
         first, end = d.dof_run[s, FIRST], d.dof_run[s, END]
         for i in range(first, end):
             d.sol_Mgrad[i] = d.sol_grad[i]
-        solve_part(m, d.qLD, d.qLDiagInv, d.sol_Mgrad, first, end)
+        solve_tree(m, d, d.sol_Mgrad, first, end)
 
 
 @kernel
@@ -114,7 +114,8 @@ def promised(d, g, scale):
 def prepare_step(m, d, g):
     """M and J times the step."""
     for s in range(d.group_part[g, DOFS], d.group_part[g, DOFS_END]):
-        multiply_part(m, d.M, d.sol_step, d.sol_Mv, d.dof_run[s, FIRST], d.dof_run[s, END])
+        multiply_tree(m, d, d.sol_step, d.sol_Mv, d.dof_run[s, FIRST], d.dof_run[s, END])
+    add_coupled_of_group(d, g, d.sol_step, d.sol_Mv)
     for s in range(d.group_part[g, ROWS], d.group_part[g, ROWS_END]):
         multiply_rows(d, d.sol_step, d.efc_Jv, d.row_run[s, FIRST], d.row_run[s, END])
 
