@@ -57,7 +57,7 @@ INTEGRATION = [
            test="tests/integrator/test_derivative.py::test_actuators_at_their_limits_equal_mujocos"),
     Change("3.14.0", "warnings of singular inertia in `implicit`, `implicitfast` and damped Euler",
            test="tests/integrator/test_singular.py::test_feedback_that_takes_the_inertia_away_is_told"),
-    Change("3.13.0", "integrator `discrete`", M + "discrete.xml", refused="integrator discrete"),
+    Change("3.13.0", "integrator `discrete`", S + "discrete.xml", lambda m: m.opt.integrator == kt.Integrator.DISCRETE),
     Change("3.13.0", "pivots of a singular inertia are replaced, with a warning",
            test="tests/test_stepping.py::test_a_singular_inertia_met_while_stepping_names_the_body"),
     Change("3.11.0", "gyroscopic derivatives of lone free bodies in `implicitfast` (3.7.0 had a midpoint rule)",
@@ -69,7 +69,8 @@ INTEGRATION = [
 ]  # fmt: skip
 
 CONTACTS = [
-    Change("4.0.0", "speculative contacts", M + "speculative.xml", refused="flag speculative"),
+    Change("4.0.0", "speculative contacts", S + "speculative.xml",
+           lambda m: m.opt.enableflags & kt.EnableBit.SPECULATIVE),
     Change("4.0.0", "`contact.surfacevel`", S + "contacts.xml", lambda m: m.flg_surfacevel),
     Change("4.0.0", "steadier native convex collision", test="tests/geometry/test_convex.py::test_random_poses"),
     Change("4.0.0", "explicit pairs without `solref` mix those of their geoms", xml=world(ARM.replace('name="arm" type',
@@ -175,7 +176,7 @@ ACTUATORS = [
     Change("3.11.0", "setpoints on the circle",
            test="tests/dynamics/test_actuation.py::test_a_setpoint_on_a_circle_may_gain_whole_turns"),
     Change("3.5.0", "delayed controls", S + "actuators.xml", lambda m: m.actuator_delay.any()),
-    Change("3.3.0", "plugin `mujoco.pid`, older than `pid`", M + "plugin_actuator.xml", refused="plugin"),
+    Change("3.3.0", "plugin `mujoco.pid`, older than `pid`", S + "plugins.xml", lambda m: (m.actuator_plugin >= 0).any()),
 ]  # fmt: skip
 
 SENSORS = [
@@ -211,7 +212,8 @@ SENSORS = [
            lambda m: sensor(m, kt.SensorType.CONTACT).any()),
     Change("3.3.0", "sensors of energy", S + "sensors.xml",
            lambda m: sensor(m, kt.SensorType.E_POTENTIAL).any() and sensor(m, kt.SensorType.E_KINETIC).any()),
-    Change("3.3.0", "plugin `mujoco.sensor.touch_grid`", M + "plugin_sensor.xml", refused="plugin"),
+    Change("3.3.0", "plugin `mujoco.sensor.touch_grid`", S + "plugins.xml",
+           lambda m: sensor(m, kt.SensorType.PLUGIN).any()),
 ]  # fmt: skip
 
 MODELS = [
