@@ -49,7 +49,7 @@ class LaneModels:
     """
 
     def __init__(self, model: Model, width: int, dtype: str):
-        self.base = model
+        self.base, self._followed = model, b""
         place = Placement(LAYOUT, OWN, model.sizes, width, dtype)
         buffer = place.buffer()
         self.numbers = {name: place.view(buffer, name) for name in OWN}
@@ -69,7 +69,9 @@ class LaneModels:
 
     def follow(self) -> None:
         """Take over whole numbers among the options, which all worlds share. Arrays are those of the base."""
-        self.tables[:, FOLLOWED] = self.base._words[FOLLOWED]
+        now = self.base._words[: len(LAYOUT.constants)].tobytes()  # which come first
+        if now != self._followed:
+            self._followed, self.tables[:, FOLLOWED] = now, self.base._words[FOLLOWED]
 
     def load(self, lane: int, model: Model) -> None:
         """Give a world the numbers of a model that is like the others in all else."""
