@@ -58,6 +58,7 @@ def test_targets(common, value, relation, limit, met):
 
 @pytest.mark.parametrize("name", [
     "entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "convex", "symbolic",
+    "discrete", "servos",
 ])  # fmt: skip
 def test_benchmark_runs_and_writes_its_results(name, tmp_path):
     command = [sys.executable, str(FOLDER / "run.py"), "--quick", "--out", str(tmp_path / "results"), name]
