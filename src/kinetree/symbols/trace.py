@@ -24,6 +24,7 @@ from ..math.spatial import set10
 from ..math.vec3 import add, get3, get9, mul_mat_t_vec, mul_mat_vec, set3
 from ..model import Model
 from ..model_fields import MODEL_FIELDS
+from ..types import Integrator
 from .parameters import DIRECTIONS, open_frames
 
 ORDER = {stage: k for k, stage in enumerate(order_of(pipeline.forward))}
@@ -47,7 +48,7 @@ class Trace:
         fields = {k: by_rows(v if k not in DIRECTIONS else unit_rows(v)) for k, v in symbols.items()}
         of_model = {k: v for k, v in fields.items() if k in MODEL_FIELDS or k.startswith("opt_")}
         self.m = symbolic_record(model, **of_model)
-        self.d = symbolic_record(Data(model), **{k: v for k, v in fields.items() if k not in of_model})
+        self.d = symbolic_record(roomy_data(model), **{k: v for k, v in fields.items() if k not in of_model})
         open_frames(self.m, of_model, self.bodies)
         self.d.time[0] = 1.0  # no function reads it but to see that the first step, which no rate limits, is over
         for b, ten in self.bodies.items():
@@ -86,6 +87,19 @@ class Trace:
     def vector(self, name: str) -> Any:
         """A field of the data as a CasADi vector."""
         return column(getattr(self.d, name).ravel())
+
+
+def roomy_data(model: Model) -> Data:
+    """A Data with room for the metric of the discrete integrator: no trace makes room and runs again."""
+    data = Data(model)
+    if model.opt.integrator == Integrator.DISCRETE:
+        sizes, capacity = model.sizes, data._arrays.capacity
+        needed = {
+            "maxefc": sizes["ntendon"] + sizes["nout"] + 2, "maxJ": sizes["nJten"] + sizes["nJmom"], "maxmetric": sizes["nC"],
+            "maxH": model.nv * model.nv, "maxlink": sizes["ntree"] ** 2,
+        }  # fmt: skip
+        data._make_room({name: max(n, needed.get(name, 0)) for name, n in capacity.items()})
+    return data
 
 
 def unit_rows(symbol: Any) -> Any:
