@@ -198,6 +198,29 @@ def test_in_closed_form():
         close(data.actuator_force, [2 * target + 10 * integral], 1e-6, "force")
 
 
+def test_a_sleeping_body_is_still_asked():
+    """The integral of what sleeps goes on, as in MuJoCo, and so does the force, which wakes nobody."""
+    config = {"kp": 3, "ki": 2, "slewmax": 0.5, "imax": 0.4}
+    text = f"""<mujoco model="sleeper"><option timestep=".005"><flag sleep="enable"/></option>
+      <extension><plugin plugin="mujoco.pid"/></extension><worldbody>
+      <body pos="0 0 .2" sleep="allowed"><joint name="a" axis="1 2 3" damping="5"/>
+      <geom size=".05" pos=".2 0 0" mass=".1"/></body>
+      <body pos="-1 0 .5"><joint name="b" axis="1 2 3"/><geom size=".05" pos=".2 0 0" mass=".1"/></body></worldbody><actuator>
+      <plugin joint="a" plugin="mujoco.pid" actdim="2">{"".join(f'<config key="{k}" value="{v}"/>' for k, v in config.items())}
+      </plugin><motor joint="b"/></actuator></mujoco>"""
+    mj, model = mujoco.MjModel.from_xml_string(text), kt.load(text)
+    theirs, ours, asleep = mujoco.MjData(mj), kt.Data(model), 0
+    for step in range(600):
+        theirs.ctrl[:] = ours.ctrl[:] = 0.0 if step < 500 else 0.2, np.sin(0.1 * step)
+        mujoco.mj_step(mj, theirs)
+        kt.step(model, ours)
+        assert np.array_equal(ours.tree_asleep, theirs.tree_asleep), step
+        asleep += int(ours.tree_asleep[0] >= 0)
+        for name in (*STATE, "act_dot", "actuator_force"):
+            close(getattr(ours, name), getattr(theirs, name), TRAJECTORY_SMOOTH, f"step {step} {name}")
+    assert asleep > 200 and ours.actuator_force[0] > 0.1
+
+
 # other machines and ways
 
 
