@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("other", type=Path, help="a checkout of the other version")
     parser.add_argument("--quick", action="store_true", help="few rounds, and every tenth model unless some are named")
     parser.add_argument("names", nargs="*", help="models of the corpus; all by default")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     known = [entry.name for entry in entries()]
     if unknown := set(options.names) - set(known):
         parser.error(f"no model of the corpus is called {', '.join(sorted(unknown))}")
