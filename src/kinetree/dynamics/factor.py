@@ -93,10 +93,10 @@ def factor_part(m, matrix, diagonal_inverse, first, end):
 def warn_of_pivots(m, d, factor, diagonal_inverse, first, end):
     """Count a warning for each dof whose pivot was replaced, as it was not positive."""
     for i in range(first, end):
-        pivot = factor[m.M_rowadr[i] + m.M_rownnz[i] - 1]
-        singular = (diagonal_inverse[i] >= 1.0 / MIN_VALUE) & (pivot == pivot)  # no number has another cause
-        if happens(singular):
-            warn(d, WarningType.INERTIA, singular, i)
+        replaced = diagonal_inverse[i] >= 1.0 / MIN_VALUE
+        if happens(replaced):
+            pivot = factor[m.M_rowadr[i] + m.M_rownnz[i] - 1]
+            warn(d, WarningType.INERTIA, replaced & (pivot == pivot), i)  # no number has another cause
 
 
 @kernel
