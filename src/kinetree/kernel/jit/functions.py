@@ -67,7 +67,7 @@ def _of_precision(double, single):
     return compile_call
 
 
-RULES[ops.eps], RULES[ops.huge] = _of_precision(2.0**-52, 2.0**-23), _of_precision(1e150, 1e18)
+RULES[ops.eps], RULES[ops.huge] = _of_precision(ops.DOUBLE, ops.SINGLE), _of_precision(1e150, 1e18)
 
 
 @rule(ops.where)
