@@ -214,8 +214,8 @@ class StablePD:
         """Advance the simulation by some time steps, with a new torque in each; returns the last one.
 
         Semi-implicit Euler whatever the integrator of the model; damping of the model acts at the velocity after the step, as
-        in `implicitfast`. Controls and applied forces count as in `kt.step`, and stay. All steps are one entry into compiled
-        code.
+        in `implicitfast`, and constraints are those of continuous time, under `discrete` too. Controls and applied forces count
+        as in `kt.step`, and stay. All steps are one entry into compiled code.
         """
         self._prepare("step", data, target)
         count = check_nstep("StablePD.step", nstep, 1)
