@@ -52,6 +52,12 @@ def test_good_models_have_no_problem(name, path):
     assert list(problems(mujoco.MjModel.from_xml_path(str(path)))) == []
 
 
+def test_a_tendon_names_the_trees_that_it_says_it_touches():
+    model = mujoco.MjModel.from_xml_path(str(MODELS / "sensors.xml"))
+    model.tendon_treenum[0], model.tendon_treeid[0] = 2, (0, -1)
+    assert any("tendon_treenum[0] is 2" in problem for problem in problems(model)), list(problems(model))
+
+
 def test_every_integer_field_is_in_one_place():
     """A field is in a table, or `test_wrong_integers` must see it refused by a rule."""
     counts = {count for count, _, _ in SPANS.values()}
