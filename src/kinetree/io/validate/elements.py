@@ -131,7 +131,9 @@ def paths(m: Any) -> Iterator[str]:
             yield f"ten_J_colind of tendon {t} lists the dofs {sorted(int(i) for i in columns)}, but {expected} follows"
     yield from outside("tendon_treenum", m.tendon_treenum, 0, m.ntree + 1)
     named = (m.tendon_treeid.reshape(-1, 2) >= 0).sum(axis=1)
-    yield from first(named < np.minimum(m.tendon_treenum, 2), "tendon_treenum", m.tendon_treenum, "more than tendon_treeid has")
+    yield from first(
+        named < np.minimum(m.tendon_treenum, 2), "tendon_treenum", m.tendon_treenum, "more than tendon_treeid has"
+    )
     yield from outside("tendon_plasticadr", m.tendon_plasticadr, -1, max(0, m.nplastic - 1))
 
 
