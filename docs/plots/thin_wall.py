@@ -1,6 +1,6 @@
 """A ball thrown at a thin wall, with speculative contacts and without, in both engines: the table of docs/guide/contacts.md.
 
-    python docs/plots/thin_wall.py
+python docs/plots/thin_wall.py
 """
 
 from __future__ import annotations
