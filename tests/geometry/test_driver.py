@@ -28,7 +28,7 @@ PARAMETERS = ("includemargin", "friction", "solref", "solreffriction", "solimp",
 def test_corpora(name):
     """Random states, the initial state and all keyframes; boxes that lie flat on each other may begin at another corner."""
     mj = oracle_model(ENTRIES[name].source())
-    mj.opt.enableflags &= ~int(kt.EnableBit.SLEEP)  # all is awake here
+    mj.opt.enableflags &= ~int(kt.EnableBit.SLEEP | kt.EnableBit.SPECULATIVE)  # all is awake here, and at rest
     mj.opt.disableflags &= ~int(kt.DisableBit.NATIVECCD)  # as kinetree does
     theirs, model, ours = both(mj)
     rng = np.random.default_rng(11)
