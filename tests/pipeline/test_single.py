@@ -59,7 +59,7 @@ def of_qpos(model, rates):
 
 def addressed(first, end):
     """The ranges between addresses that ascend."""
-    return [slice(a, b) for a, b in zip(first, [*first[1:], end], strict=True)]
+    return [slice(a, b) for a, b in zip(first, [*first, end][1:], strict=True)]
 
 
 def bounds(model, after):

@@ -420,7 +420,7 @@ def test_no_second_way_to_momenta_is_left_in_the_sensors():
         if isinstance(node, ast.FunctionDef)
     }
     reads = {name: names & forbidden for name, names in functions.items() if names & forbidden}
-    reads.pop("position.insidesite", None)  # asks whether a body has mass at all
+    reads.pop("position.centre_inside", None)  # asks whether a body has mass at all
     assert "velocity.subtreelinvel" in functions and not reads, reads
     for path in SOURCE.rglob("*.py"):
         assert "naive" not in path.read_text(), path

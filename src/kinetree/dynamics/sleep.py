@@ -232,7 +232,7 @@ def lay_set_down(m, d, first):
 
 @stage(when=SLEEPS, scalar=True, part_of="settle")
 def fall_asleep_apart(m, d):
-    """Put trees to sleep that are ready, in a world that does not have all rows, and so other islands than those found."""
+    """Put trees to sleep that are ready, in a world without some rows, so with other islands. Part of MuJoCo's mj_sleep."""
     for t in range(m.ntree):
         d.tree_label[t] = t
     for r in range(d.nrow[0]):
