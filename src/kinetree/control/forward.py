@@ -141,6 +141,14 @@ def continuous_rows(m, d):
     set_references(m, d)
 
 
+@kernel
+def find_contacts_of_continuous_rows(m, d):
+    """Contacts, of which speculative ones have the distances that these rows need."""
+    d.continuous[0] = 1
+    pipeline.find_contacts(m, d)
+    d.continuous[0] = 0
+
+
 torque_forward = variant("torque", pipeline.forward_without_sensors, {
     pipeline.make_inertia: inertia_for_torque,
     pipeline.make_bias: bias_for_solver,
@@ -160,6 +168,7 @@ torque_forward = variant("torque", pipeline.forward_without_sensors, {
 })  # fmt: skip
 placed = variant("controlled", pipeline.position_part, {
     pipeline.make_inertia: inertia_for_step,
+    pipeline.find_contacts: find_contacts_of_continuous_rows,
     pipeline.metric_rows: nothing,
 })  # fmt: skip
 
