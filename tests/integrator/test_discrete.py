@@ -385,3 +385,50 @@ def test_pgs_leaves_tendons_and_actuators_explicit():
     assert pair.theirs.nefmT == pair.theirs.nefmA == 0
     assert pair.ours._arrays["nrow"][0] == pair.ours._arrays["nefc"][0]
     same(our_metric(pair.model, pair.ours), their_metric(pair.mj, pair.theirs), LAST_DIGITS, "metric")
+
+
+ADHERING = """<mujoco><option integrator="discrete" timestep=".005" cone="{cone}" solver="{solver}"/><worldbody>
+    <geom type="plane" size="3 3 1"/><body pos="0 0 .099"><freejoint/><geom size=".1"/></body>
+    <body pos="1 0 .099"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body name="h" pos="1 0 .24"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom size=".06"/></body>
+    <body pos="0 0 3"><freejoint/><geom type="box" size=".1 .2 .4"/></body></worldbody>
+    <actuator><general body="h" biastype="affine" biasprm="0 0 -50" ctrlrange="0 1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("flags", [0, kt.DisableBit.ISLAND], ids=["islands", "whole"])
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("solver", ["Newton", "CG"])
+def test_adhesion_couples_only_what_it_pulls_on(solver, cone, flags):
+    """The moment of a body lists every dof: its zeros put it in no island, and end no lone body's flight."""
+    mj = mujoco.MjModel.from_xml_string(ADHERING.format(cone=cone, solver=solver))
+    mj.opt.disableflags, mj.opt.tolerance, mj.opt.iterations = int(flags), 0.0, 300
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    ours = kt.Data(model)
+    theirs.qvel[:14] = 0.5 * np.random.default_rng(0).normal(size=14)
+    theirs.qvel[14 + 3 :] = 5.0, 40.0, 9.0  # of the last body, which flies alone
+    ours.qvel = theirs.qvel
+    mujoco.mj_forward(mj, theirs)
+    kt.forward(model, ours)
+    assert theirs.nefmA == 1 and ours.nisland == theirs.nisland and list(ours.tree_island) == list(theirs.tree_island)
+    same(our_metric(model, ours), their_metric(mj, theirs), LAST_DIGITS, "metric")
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG"])
+def test_adhesion_across_a_gap_makes_one_island_of_two(solver):
+    """No row joins them but that of the actuator: there MuJoCo stops, and runs with islands disabled."""
+    mj = mujoco.MjModel.from_xml_string(f"""<mujoco><option integrator="discrete" timestep=".005" solver="{solver}"
+        gravity="0 0 0" tolerance="0" iterations="300"/><worldbody><geom type="plane" size="3 3 1"/>
+        <body name="a" pos="0 0 .099"><freejoint/><geom type="box" size=".1 .1 .1" gap=".02"/></body>
+        <body pos=".21 0 .099"><freejoint/><geom type="box" size=".1 .1 .1" gap=".02"/></body>
+        <body pos="2 0 .099"><freejoint/><geom size=".1"/></body></worldbody>
+        <actuator><general body="a" biastype="affine" biasprm="0 0 -500"/></actuator></mujoco>""")
+    mj.opt.disableflags |= kt.DisableBit.ISLAND
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    model.opt.disableflags = 0
+    ours = kt.Data(model)
+    theirs.qvel[:] = ours.qvel[:] = np.random.default_rng(0).normal(size=mj.nv)
+    mujoco.mj_forward(mj, theirs)
+    kt.forward(model, ours)
+    assert list(ours.tree_island) == [0, 0, 1]
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")

@@ -184,8 +184,29 @@ def couples_in(m, d, r, g):
 
 
 @kernel
+def spans_islands(m, d, r):
+    """Whether a row of couplings reaches trees that are not in one island."""
+    first = d.tree_island[m.dof_treeid[d.efc_J_colind[d.efc_J_rowadr[r]]]]
+    for at in range(d.efc_J_rowadr[r] + 1, d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
+        if d.tree_island[m.dof_treeid[d.efc_J_colind[at]]] != first:
+            return True
+    return False
+
+
+@kernel
+def unite_coupled(m, d):
+    """Find islands anew if a row of couplings spans several: of a body that adheres across a gap. There MuJoCo stops."""
+    if d.nisland[0] > 0:
+        for r in range(d.nefc[0], d.nrow[0]):
+            if spans_islands(m, d, r):
+                find_islands(m, d)
+                return
+
+
+@kernel
 def add_couplings(m, d):
     """Put rows that couple dofs in the metric into the groups of their trees."""
+    unite_coupled(m, d)
     runs = d.group_part[d.ngroup[0] - 1, ROWS_END]
     for g in range(d.ngroup[0]):
         d.group_part[g, COUPLED] = runs
@@ -216,7 +237,7 @@ def keep_order(m, d, island):
 
 @kernel
 def search(m, d):
-    """Unite trees row by row, then sort everything by island."""
+    """Unite trees row by row, then sort everything by island. Rows of couplings are there only if this is done once more."""
     d.tree_order[0] = 0
     for t in range(m.ntree):
         d.tree_island[t] = NONE
@@ -226,6 +247,8 @@ def search(m, d):
         while r < end:
             d.efc_island[r] = tree
             r += 1
+    for r in range(d.nefc[0], d.nrow[0]):
+        unite_trees(m, d, d.tree_island, r)
     if takes_couplings(m):
         unite_tied(m, d)
     name_islands(m, d)
