@@ -7,42 +7,14 @@ Rows are the same in every world, and so are islands. Reads: the rows. Writes: n
 efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 """
 
-from ..dynamics.feedback import takes_couplings, tendon_ties, ties_by_sites, ties_trees
-from ..dynamics.joined import NONE, unite, unite_trees
-from ..dynamics.sleep_state import dof_sleeps
+from ..dynamics.feedback import takes_couplings
+from ..dynamics.joined import NONE, unite_tied, unite_trees
 from ..kernel import kernel
 from ..types import DisableBit
 
 DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END, COUPLED, COUPLED_END = range(8)  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
 IN_ORDER = 2  # tree_order: with the island that all trees are in added, 0 if they are sorted
-
-
-@kernel
-def tree_sleeps(m, d, t):
-    """Whether a tree sleeps."""
-    return dof_sleeps(m, d, m.tree_dofadr[t])
-
-
-@kernel
-def unite_tied(m, d):
-    """Unite trees that tendons and actuators tie together in the metric, also where no row is. Part of MuJoCo's mj_island."""
-    for t in range(m.ntendon):
-        if tendon_ties(m, t):
-            before = NONE
-            for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
-                tree = m.dof_treeid[m.ten_J_colind[at]]
-                if tree != before and not dof_sleeps(m, d, m.ten_J_colind[at]):
-                    if before != NONE:
-                        unite(d.tree_island, before, tree)
-                    before = tree
-    if m.opt_disableflags & DisableBit.ACTUATION == 0:
-        for k in range(m.nactuator):
-            if ties_by_sites(m, k) and ties_trees(m, k):
-                a = m.body_treeid[m.site_bodyid[m.actuator_trnid[k, 0]]]
-                b = m.body_treeid[m.site_bodyid[m.actuator_trnid[k, 1]]]
-                if a != b and a >= 0 and b >= 0 and not tree_sleeps(m, d, a) and not tree_sleeps(m, d, b):
-                    unite(d.tree_island, a, b)
 
 
 @kernel
@@ -250,7 +222,7 @@ def search(m, d):
     for r in range(d.nefc[0], d.nrow[0]):
         unite_trees(m, d, d.tree_island, r)
     if takes_couplings(m):
-        unite_tied(m, d)
+        unite_tied(m, d, d.tree_island)
     name_islands(m, d)
     sort_trees(m, d)
 
