@@ -9,7 +9,7 @@ for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 
 from .. import pipeline, stepping
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, any_new_warning, begin_pass, lacked_room, remember_warnings
-from ..constraint.diagonal import set_exact_diagonal
+from ..constraint.diagonal import set_exact_diagonal, take_bare_diagonal
 from ..constraint.impedance import make_impedance
 from ..constraint.reference_acceleration import set_references
 from ..dynamics.applied import add_applied_wrenches
@@ -137,6 +137,8 @@ def continuous_rows(m, d):
     """Rows as they are in continuous time, which those of the discrete integrator otherwise are not."""
     if m.opt_enableflags & EnableBit.DIAGEXACT:
         set_exact_diagonal(m, d, d.qLD, d.qLDiagInv)
+    else:
+        take_bare_diagonal(d)
     make_impedance(m, d, False)
     set_references(m, d)
 

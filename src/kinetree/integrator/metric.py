@@ -202,7 +202,6 @@ def set_terms(m, d):
         for i in range(m.nv):
             some += d.metric_diag[i]
         couples = d.nrow[0] > d.nefc[0]
-    d.nmetric[0] = 0
     if drags or couples or needs(some != 0.0):
         if drags:
             set_drag(m, d)
@@ -229,9 +228,10 @@ def set_rows(m, d):
 def effective_metric(m, d):
     """The inertia with damping and stiffness at the end of the step, and rows of constraints that go by it.
 
-    Comes after positions, velocities and actuation, before accelerations.
+    Comes after positions, velocities and actuation, before accelerations. Without room there is none: this pass will run again.
     """
     if fits(d, MAXMETRIC, m.nC):
         set_terms(m, d)
         if d.nefc[0] > 0:
             set_rows(m, d)
+    d.nmetric[0] = 0
