@@ -464,3 +464,15 @@ def test_switched_on_between_the_halves_of_a_step(callback):
     assert theirs.nefc > 4
     same(ours.efc_R, theirs.efc_R, tolerances.CONSTRAINT_ROWS, "efc_R")
     same(ours.qvel, theirs.qvel, tolerances.SOLVED, "qvel")
+
+
+def test_switched_off_after_a_forward_pass():
+    """The metric stays that of the positions, for the smooth acceleration and the solver alike, as in MuJoCo."""
+    mj, theirs, model, ours = switched()
+    mujoco.mj_forward(mj, theirs)
+    kt.forward(model, ours)
+    mj.opt.integrator = model.opt.integrator = int(Integrator.EULER)
+    mujoco.mj_forwardSkip(mj, theirs, mujoco.mjtStage.mjSTAGE_VEL, 0)
+    kt.forward_skip(model, ours, kt.Stage.VEL)
+    same(ours.qacc_smooth, theirs.qacc_smooth, tolerances.SOLVED, "qacc_smooth")
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
