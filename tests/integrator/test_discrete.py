@@ -476,3 +476,40 @@ def test_switched_off_after_a_forward_pass():
     kt.forward_skip(model, ours, kt.Stage.VEL)
     same(ours.qacc_smooth, theirs.qacc_smooth, tolerances.SOLVED, "qacc_smooth")
     same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
+
+
+TENDONS = """<mujoco><option integrator="discrete" timestep=".02"/><worldbody><body><joint name="a" axis="0 1 .2"/>
+    <geom size=".1" pos=".3 0 0"/><body pos=".3 0 0"><joint name="b" axis="1 .3 0"/><geom size=".1" pos="0 .3 0"/>
+    <body pos="0 .3 0"><joint name="c" axis="0 .4 1" pos=".1 0 0"/><geom size=".1" pos=".2 0 .3"/></body></body></body>
+    </worldbody><tendon><fixed name="x" stiffness="{}"><joint joint="a" coef="1"/><joint joint="b" coef="2"/></fixed>
+    <fixed name="y"><joint joint="b" coef="1"/><joint joint="c" coef="-1.5"/></fixed></tendon>
+    <actuator><position tendon="x" kp="300" kv="2" group="3"/><position tendon="y" kp="500" kv="5"/></actuator></mujoco>"""
+
+
+def stiffen(model: Any, data: Any) -> None:
+    model.tendon_stiffness[0] = 700.0
+
+
+def disable(model: Any, data: Any) -> None:
+    model.opt.disableactuator = 1 << 3
+
+
+@pytest.mark.parametrize("stiffness, control", [(0, stiffen), (200, disable)])
+def test_controls_that_change_what_is_implicit(stiffness, control):
+    """After positions rows are given: what has none stays out, its shift too, and the others are not mistaken for it."""
+    mj = mujoco.MjModel.from_xml_string(TENDONS.format(stiffness))
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    mj.opt.tolerance = model.opt.tolerance = 1e-14
+    ours = kt.Data(model)
+    theirs.qpos[:] = ours.qpos[:] = 0.2, -0.3, 0.4
+    theirs.qvel[:] = ours.qvel[:] = 1.0, -2.0, 3.0
+    model.callbacks.control = control
+    mujoco.set_mjcb_control(control)
+    try:
+        mujoco.mj_forward(mj, theirs)
+    finally:
+        mujoco.set_mjcb_control(None)
+    kt.forward(model, ours)
+    same(our_metric(model, ours), their_metric(mj, theirs), LAST_DIGITS, "metric")
+    same(ours._arrays["metric_shift"][: mj.nv], their_shift(theirs), tolerances.FORCE, "shift")
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
