@@ -55,6 +55,8 @@ DATA_FIELDS: dict[str, Field] = table([
     Note("nrow", "", INT, "1", "constraints: rows of them, and behind those rows that couple dofs in the metric",
          "make_constraint"),
     Note("nentry", "", INT, "1", "constraints: non-zeros of all these rows", "make_constraint"),
+    Note("continuous", "", INT, "1", "collision: 1 if rows will be those of continuous time, whatever the integrator",
+         "driver"),
     Note("nmetric", "", INT, "1", "metric: its non-zeros; 0 if it is M", "effective_metric"),
     Result("nisland", "", INT, "1", "islands: sets of trees that constraints join", "make_constraint"),
     Result("nidof", "", INT, "1", "dofs in islands", "make_constraint"),

@@ -22,7 +22,7 @@ from .instead import CLASSES, LOADERS
 from .layout import FieldHolder, Layout, assign, checked, read_only, shown
 from .model_fields import MODEL_FIELDS, OPTION_FIELDS, PLUGIN_FIELDS, SIZES, STATISTIC_FIELDS
 from .named import KINDS, Element, NamedAccess, kind_named
-from .types import Cone, DisableBit, EnableBit, GeomType, Integrator, Jacobian, Solver
+from .types import Cone, DisableBit, EnableBit, Integrator, Jacobian, Solver
 
 _OWN_FIELDS = {**MODEL_FIELDS, **PLUGIN_FIELDS}  # attributes of a model
 _ALL_FIELDS = {
@@ -41,7 +41,6 @@ LAYOUT = Layout(
         **{name: "float64" if field.dtype == REAL else "int64" for name, field in _SCALARS.items()},
         "edition": "int64",  # changes when constants are derived anew, at which trees that sleep wake
         "hooks": "int64",  # which callbacks there are
-        "thinnest": "float64",  # half the thickness of the thinnest geom that can be fast
     },
     # Of models that worlds have for themselves (`batch/models.py`): one table for each.
     {"views": Field("views", "nlane", "int64", "1", "addresses of the tables of single lanes", "driver")},
@@ -81,12 +80,6 @@ OPTION_BITS: dict[str, int] = {
 
 
 REFUSED_FLAGS = {"ipc": EnableBit.IPC}
-
-
-def thinnest(arrays: Mapping[str, np.ndarray]) -> float:
-    """Half the least extent [m] of the geoms of a model along their own axes; planes and terrain do not count."""
-    solid = (arrays["geom_type"] >= GeomType.SPHERE) & (arrays["geom_type"] <= GeomType.MESH)
-    return float(arrays["geom_aabb"][solid, 3:].min(initial=np.inf))
 
 
 class Parameters:
@@ -200,7 +193,6 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
         self._set_constant("edition", constants.get("edition", 0))
-        self._set_constant("thinnest", thinnest(own["_arrays"]))
         own["callbacks"] = Callbacks(own["_words"][LAYOUT.word["hooks"] :][:1])
         own["opt"] = Parameters(self, "opt", OPTION_FIELDS)
         own["stat"] = Parameters(self, "stat", STATISTIC_FIELDS)
@@ -356,7 +348,6 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
         self._set_constant("edition", next(_EDITIONS))
-        self._set_constant("thinnest", thinnest(self._arrays))
 
     def _values(self) -> dict[str, Any]:
         """What `_made` takes."""

@@ -204,7 +204,7 @@ def velocity_part(m, d, senses, *controller):
 
 @kernel
 def accelerate(m, d):
-    """Accelerations under all forces and constraints."""
+    """Accelerations under all forces and constraints, once the metric is known."""
     fwd_acceleration(m, d)
     fwd_constraint(m, d)
     if m.opt_integrator == Integrator.DISCRETE:
@@ -212,15 +212,21 @@ def accelerate(m, d):
 
 
 @kernel
+def accelerate_in_metric(m, d, *controller):
+    """What may lack room among forces and accelerations: the metric of the discrete integrator, then all the rest."""
+    if m.opt_integrator == Integrator.DISCRETE:
+        effective_metric(m, d)
+    accelerate(m, d, *controller)
+
+
+@kernel
 def acceleration_part(m, d, senses, *controller):
     """Forces, accelerations and their sensors. The last part of MuJoCo's mj_forwardSkip."""
     fwd_actuation(m, d)
-    if m.opt_integrator == Integrator.DISCRETE:
-        effective_metric(m, d)
     begin_part(m, d)
-    accelerate(m, d, *controller)
+    accelerate_in_metric(m, d, *controller)
     while makes_room(m, d):
-        accelerate(m, d, *controller)
+        accelerate_in_metric(m, d, *controller)
     if some_sleep_apart(m, d):
         hold_asleep(m, d)
     if senses:

@@ -26,7 +26,7 @@ RANGES: dict[str, tuple[int, str | int]] = {
     "ne": (0, "nefc + 1"), "nf": (0, "nefc + 1"), "nl": (0, "nefc + 1"), "nisland": (0, "ntree + 1"),
     "nidof": (0, "nv + 1"), "ntree_awake": (0, "ntree + 1"), "ntree_listed": (0, "ntree + 1"), "nbody_awake": (0, "nbody + 1"),
     "nparent_awake": (0, "nbody + 1"), "nv_awake": (0, "nv + 1"), "nawake_run": (0, "nbody + 1"),
-    "ngroup": (0, "ntree + 1"), "sensor_due": (0, 2),
+    "ngroup": (0, "ntree + 1"), "continuous": (0, 2), "sensor_due": (0, 2),
     "tree_asleep": (-11, "ntree"), "tree_pass": (-11, "ntree"), "tree_awake": (0, 2),
     "body_awake": (min(SleepState), max(SleepState) + 1), "body_awake_ind": (0, "nbody"),
     "parent_awake_ind": (0, "nbody"), "dof_awake_ind": (0, "nv"), "tree_order": (0, 3),

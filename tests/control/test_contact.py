@@ -249,3 +249,25 @@ def test_callbacks_see_constraints_too():
     control.step(other, nstep=20)
     assert data.ncon > 0
     same(other.qpos, data.qpos, tolerances.TRAJECTORY_SMOOTH, "qpos")
+
+
+THIN_WALL = """<mujoco><option timestep=".005" gravity="0 0 0"><flag speculative="enable"/></option><worldbody>
+    <geom type="box" size=".002 1 1" {ref}/><body pos="-.3 0 0">
+    <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
+    <geom size=".02" {ref}/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("solref", ["", 'solref=".004 1"', 'solref="-40000 -180"'])
+def test_speculative_contacts_suit_the_rows_whatever_the_integrator(solref):
+    """A fast ball and a thin wall: without gains the motion is MuJoCo's semi-implicit one, on the side it came from."""
+    mj = mujoco.MjModel.from_xml_string(THIN_WALL.format(ref=solref))
+    for integrator in kt.Integrator:
+        theirs, model = mujoco.MjData(mj), kt.load(mj)
+        model.opt.integrator = integrator
+        ours, spd = kt.Data(model), kt.StablePD(model, 0.0, 0.0, mode="implicit")
+        theirs.qvel[0] = ours.qvel[0] = 100.0
+        for k in range(8):
+            mujoco.mj_step(mj, theirs)
+            spd.step(ours, np.zeros(3))
+            same(ours.qvel, theirs.qvel, 1e-6, f"{integrator.name}, {solref}: qvel after step {k}")
+        assert ours.qpos[0] < 0.3 and ours.qvel[0] < 1.0, f"{integrator.name}, {solref}: the ball went through the wall"

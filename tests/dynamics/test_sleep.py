@@ -224,3 +224,36 @@ def test_lanes_sleep_world_by_world():
     awake = lanes.arrays["tree_awake"]
     assert awake[:, 3].tolist() == [0, 0, 1, 0, 0] and not np.delete(awake, 3, axis=1).any()
     assert lanes.nv_awake[0] == pair.model.tree_dofnum[2]
+
+
+TIED = f"""<mujoco><option integrator="discrete" timestep=".01"><flag sleep="enable"/></option><worldbody>
+  <geom type="plane" size="5 5 1"/><body pos="0 0 .0999"><freejoint/>{BOX}</body>
+  <body pos="1 0 1"><joint name="a" type="slide" axis="1 0 0"/>{BOX}</body>
+  <body pos="1 2 1"><joint name="b" type="slide" axis="1 0 0"/>{BOX}</body>
+  <body pos="1 4 1"><joint type="slide" axis="1 0 0"/>{BOX}<site name="c"/></body>
+  <body pos="1 6 1"><joint type="slide" axis="1 0 0"/>{BOX}<site name="d"/></body>
+  <body pos="0 8 .0999"><freejoint/>{BOX}</body></worldbody>
+  <tendon><fixed stiffness="5" springlength="-99 99"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>
+  <actuator><general site="c" refsite="d" gear="1 0 0 0 0 0" biastype="affine" biasprm="1e-300 0 0"/></actuator></mujoco>"""
+
+
+def test_lanes_tie_trees_only_where_a_row_holds():
+    """A slack spring and an actuator without feedback tie by type: where nothing touches the floor, trees sleep singly."""
+    pair = pair_of(TIED)
+    pair.mj.tree_sleep_policy[:] = 2
+    model = kt.load(pair.mj)
+    theirs, worlds = [mujoco.MjData(pair.mj) for _ in range(8)], [kt.Data(model) for _ in range(8)]
+    for k, (world, own) in enumerate(zip(theirs, worlds, strict=True)):
+        for data in (world, own):
+            data.qvel[[7, 9]] = 0.5  # one of each two
+            data.qpos[2] += 50.0 * (k & 1)
+            data.qpos[13] += 50.0 * (k >> 1 & 1)
+    lanes, singly = lanes_of(model, worlds), 0
+    for step in range(30):
+        lanes.step(1)
+        for k, data in enumerate(theirs):
+            mujoco.mj_step(pair.mj, data)
+            ours = lanes.arrays["tree_asleep"][:, k].tolist()
+            assert ours == data.tree_asleep.tolist(), f"step {step}, world {k}: {ours} against {data.tree_asleep}"
+            singly += int(data.tree_asleep[3] == 3)
+    assert singly

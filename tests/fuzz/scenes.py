@@ -37,6 +37,7 @@ ACTUATORS = (
     '<muscle joint="{joint}" lengthrange="-1 1" force="{big}"/>', '<cylinder joint="{joint}" timeconst="{small}"/>',
     '<general site="{site}" gear="1 0 .5 0 .2 0" biastype="affine" biasprm="0 0 -.1"/>',
     '<adhesion body="{body}" ctrlrange="0 1" gain="{small}"/>',
+    '<general body="{body}" biastype="affine" biasprm="0 0 -{big}"/>',
 )  # fmt: skip
 SENSORS = (
     '<jointpos joint="{joint}"/>', '<jointvel joint="{joint}"/>', '<jointactuatorfrc joint="{joint}"/>',

@@ -320,3 +320,19 @@ def test_contacts_of_what_sleeps_once_sleep_is_off():
     kt.collision(model, ours)
     mujoco.mj_collision(mj, theirs)
     assert ours.ncon == theirs.ncon == 4
+
+
+def test_geoms_that_are_made_thin_can_be_jumped_over():
+    """Sizes are edited in place: a thick wall becomes a thin one, and what is fast for it has a contact ahead of time."""
+    mj = mujoco.MjModel.from_xml_string("""<mujoco><option timestep=".005" gravity="0 0 0"><flag speculative="enable"/></option>
+        <worldbody><geom type="box" size=".5 1 1"/>
+        <body pos="-1.3 0 0"><freejoint/><geom size=".4"/></body></worldbody></mujoco>""")
+    model = kt.load(mj)
+    for each in (mj, model):
+        each.geom_size[0, 0] = each.geom_aabb[0, 3] = 0.002
+        each.geom_size[1, 0] = each.geom_rbound[1] = 0.02
+        each.geom_aabb[1, 3:] = 0.02
+    theirs, ours = mujoco.MjData(mj), kt.Data(model)
+    theirs.qvel[0] = ours.qvel[0] = 50.0  # a quarter of a metre in a step
+    follow(mj, theirs, model, ours, 12)
+    assert ours.qpos[0] < 0.0, f"the ball went through the wall and is at {ours.qpos[0]}"

@@ -16,9 +16,7 @@ from kinetree.conformance.tolerances import CONTACT_CONVEX, MACHINES
 from kinetree.geometry.contact_list import FAR
 from kinetree.geometry.driver import collision
 from kinetree.geometry.speculative import swept_points
-from kinetree.io.features import REFUSED
 from kinetree.kernel import interpret
-from kinetree.types import Integrator
 from tests.geometry.fast_scenes import (
     MOVING,
     STEP,
@@ -85,7 +83,6 @@ def test_margins_references_and_flags(pair, variant):
     assert compared(two_thrown(*pair, **VARIANTS[variant]), STATES, what)[0] > 6, what
 
 
-@pytest.mark.skipif(Integrator.DISCRETE in REFUSED.get(Integrator, ()), reason="the integrator is refused")
 @pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "override"])
 def test_the_discrete_integrator_has_its_own_distance(variant):
     given = {**VARIANTS[variant], "options": 'integrator="discrete"'}

@@ -385,3 +385,131 @@ def test_pgs_leaves_tendons_and_actuators_explicit():
     assert pair.theirs.nefmT == pair.theirs.nefmA == 0
     assert pair.ours._arrays["nrow"][0] == pair.ours._arrays["nefc"][0]
     same(our_metric(pair.model, pair.ours), their_metric(pair.mj, pair.theirs), LAST_DIGITS, "metric")
+
+
+ADHERING = """<mujoco><option integrator="discrete" timestep=".005" cone="{cone}" solver="{solver}"/><worldbody>
+    <geom type="plane" size="3 3 1"/><body pos="0 0 .099"><freejoint/><geom size=".1"/></body>
+    <body pos="1 0 .099"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body name="h" pos="1 0 .24"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><geom size=".06"/></body>
+    <body pos="0 0 3"><freejoint/><geom type="box" size=".1 .2 .4"/></body></worldbody>
+    <actuator><general body="h" biastype="affine" biasprm="0 0 -50" ctrlrange="0 1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("flags", [0, kt.DisableBit.ISLAND], ids=["islands", "whole"])
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("solver", ["Newton", "CG"])
+def test_adhesion_couples_only_what_it_pulls_on(solver, cone, flags):
+    """The moment of a body lists every dof: its zeros put it in no island, and end no lone body's flight."""
+    mj = mujoco.MjModel.from_xml_string(ADHERING.format(cone=cone, solver=solver))
+    mj.opt.disableflags, mj.opt.tolerance, mj.opt.iterations = int(flags), 0.0, 300
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    ours = kt.Data(model)
+    theirs.qvel[:14] = 0.5 * np.random.default_rng(0).normal(size=14)
+    theirs.qvel[14 + 3 :] = 5.0, 40.0, 9.0  # of the last body, which flies alone
+    ours.qvel = theirs.qvel
+    mujoco.mj_forward(mj, theirs)
+    kt.forward(model, ours)
+    assert theirs.nefmA == 1 and ours.nisland == theirs.nisland and list(ours.tree_island) == list(theirs.tree_island)
+    same(our_metric(model, ours), their_metric(mj, theirs), LAST_DIGITS, "metric")
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG"])
+def test_adhesion_across_a_gap_makes_one_island_of_two(solver):
+    """No row joins them but that of the actuator: there MuJoCo stops, and runs with islands disabled."""
+    mj = mujoco.MjModel.from_xml_string(f"""<mujoco><option integrator="discrete" timestep=".005" solver="{solver}"
+        gravity="0 0 0" tolerance="0" iterations="300"/><worldbody><geom type="plane" size="3 3 1"/>
+        <body name="a" pos="0 0 .099"><freejoint/><geom type="box" size=".1 .1 .1" gap=".02"/></body>
+        <body pos=".21 0 .099"><freejoint/><geom type="box" size=".1 .1 .1" gap=".02"/></body>
+        <body pos="2 0 .099"><freejoint/><geom size=".1"/></body></worldbody>
+        <actuator><general body="a" biastype="affine" biasprm="0 0 -500"/></actuator></mujoco>""")
+    mj.opt.disableflags |= kt.DisableBit.ISLAND
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    model.opt.disableflags = 0
+    ours = kt.Data(model)
+    theirs.qvel[:] = ours.qvel[:] = np.random.default_rng(0).normal(size=mj.nv)
+    mujoco.mj_forward(mj, theirs)
+    kt.forward(model, ours)
+    assert list(ours.tree_island) == [0, 0, 1]
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
+
+
+def switched() -> tuple[mujoco.MjModel, mujoco.MjData, kt.Model, kt.Data]:
+    """Springs, dampers, a limit that is exceeded and a contact, both sides in the same state; nothing is coupled."""
+    mj = mujoco.MjModel.from_xml_string("""<mujoco><option integrator="discrete" timestep=".005"/><worldbody>
+        <geom type="plane" size="3 3 1"/><body pos="0 0 .099"><freejoint/><geom size=".1"/></body>
+        <body pos="1 0 .3"><joint damping="3" stiffness="300" axis="0 1 .2" range="-1 .05" limited="true"/>
+        <geom size=".1" pos=".3 0 0"/><body pos=".3 0 0"><joint axis="1 .3 0" damping="2"/><geom size=".05" pos="0 .2 .1"/>
+        </body></body></worldbody></mujoco>""")
+    for name, value in TIGHT.items():
+        setattr(mj.opt, name, value)
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    ours = kt.Data(model)
+    theirs.qpos[7] = 0.1
+    theirs.qvel[:] = np.random.default_rng(0).normal(size=mj.nv)
+    ours.qpos, ours.qvel = theirs.qpos, theirs.qvel
+    return mj, theirs, model, ours
+
+
+@pytest.mark.parametrize("callback", [None, lambda model, data: None], ids=["alone", "with a callback"])
+def test_switched_on_between_the_halves_of_a_step(callback):
+    """There is no room for the metric yet; with callbacks it is made on the spot."""
+    mj, theirs, model, ours = switched()
+    model.callbacks.control = callback
+    model.opt.integrator = Integrator.EULER
+    kt.step1(model, ours)
+    model.opt.integrator = Integrator.DISCRETE
+    kt.step2(model, ours)
+    mujoco.mj_step(mj, theirs)
+    assert theirs.nefc > 4
+    same(ours.efc_R, theirs.efc_R, tolerances.CONSTRAINT_ROWS, "efc_R")
+    same(ours.qvel, theirs.qvel, tolerances.SOLVED, "qvel")
+
+
+def test_switched_off_after_a_forward_pass():
+    """The metric stays that of the positions, for the smooth acceleration and the solver alike, as in MuJoCo."""
+    mj, theirs, model, ours = switched()
+    mujoco.mj_forward(mj, theirs)
+    kt.forward(model, ours)
+    mj.opt.integrator = model.opt.integrator = int(Integrator.EULER)
+    mujoco.mj_forwardSkip(mj, theirs, mujoco.mjtStage.mjSTAGE_VEL, 0)
+    kt.forward_skip(model, ours, kt.Stage.VEL)
+    same(ours.qacc_smooth, theirs.qacc_smooth, tolerances.SOLVED, "qacc_smooth")
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")
+
+
+TENDONS = """<mujoco><option integrator="discrete" timestep=".02"/><worldbody><body><joint name="a" axis="0 1 .2"/>
+    <geom size=".1" pos=".3 0 0"/><body pos=".3 0 0"><joint name="b" axis="1 .3 0"/><geom size=".1" pos="0 .3 0"/>
+    <body pos="0 .3 0"><joint name="c" axis="0 .4 1" pos=".1 0 0"/><geom size=".1" pos=".2 0 .3"/></body></body></body>
+    </worldbody><tendon><fixed name="x" stiffness="{}"><joint joint="a" coef="1"/><joint joint="b" coef="2"/></fixed>
+    <fixed name="y"><joint joint="b" coef="1"/><joint joint="c" coef="-1.5"/></fixed></tendon>
+    <actuator><position tendon="x" kp="300" kv="2" group="3"/><position tendon="y" kp="500" kv="5"/></actuator></mujoco>"""
+
+
+def stiffen(model: Any, data: Any) -> None:
+    model.tendon_stiffness[0] = 700.0
+
+
+def disable(model: Any, data: Any) -> None:
+    model.opt.disableactuator = 1 << 3
+
+
+@pytest.mark.parametrize("stiffness, control", [(0, stiffen), (200, disable)])
+def test_controls_that_change_what_is_implicit(stiffness, control):
+    """After positions rows are given: what has none stays out, its shift too, and the others are not mistaken for it."""
+    mj = mujoco.MjModel.from_xml_string(TENDONS.format(stiffness))
+    theirs, model = mujoco.MjData(mj), kt.load(mj)
+    mj.opt.tolerance = model.opt.tolerance = 1e-14
+    ours = kt.Data(model)
+    theirs.qpos[:] = ours.qpos[:] = 0.2, -0.3, 0.4
+    theirs.qvel[:] = ours.qvel[:] = 1.0, -2.0, 3.0
+    model.callbacks.control = control
+    mujoco.set_mjcb_control(control)
+    try:
+        mujoco.mj_forward(mj, theirs)
+    finally:
+        mujoco.set_mjcb_control(None)
+    kt.forward(model, ours)
+    same(our_metric(model, ours), their_metric(mj, theirs), LAST_DIGITS, "metric")
+    same(ours._arrays["metric_shift"][: mj.nv], their_shift(theirs), tolerances.FORCE, "shift")
+    same(ours.qacc, theirs.qacc, tolerances.SOLVED, "qacc")

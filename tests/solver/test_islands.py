@@ -121,3 +121,62 @@ def test_results_do_not_depend_on_islands_before():
             data.qvel = data.qacc_warmstart = 0.0 * move
             kt.forward(pair.model, data)
         assert (pair.ours.qacc == fresh.qacc).all() and pair.ours.nisland == fresh.nisland
+
+
+TIES = (
+    '<general body="{a}" biastype="affine" biasprm="0 0 -20"/>',
+    '<general site="{a}" refsite="{b}" gear="1 .3 .2 0 .1 0" biastype="affine" biasprm="0 -20 -{0}"/>',
+    '<general site="{a}" gear="0 1 0 .1 0 0" biastype="affine" biasprm="0 0 -{0}" group="{1}"/>',
+    '<general tendon="{tendon}" biastype="affine" biasprm="0 -10 -{0}" group="{1}"/>',
+)
+
+
+def tied_scene(seed: int) -> mujoco.MjModel:
+    """Boxes on a floor and in the air, with gaps, tendons and actuators between them, some of which have no feedback."""
+    rng, count = np.random.default_rng(seed), 7
+    bodies = "".join(
+        f'<body name="b{k}" pos="{0.21 * k:.3f} 0 {rng.choice([0.099, 2.0])}"><freejoint/>'
+        f'<geom type="box" size=".1 .1 .1" gap="{rng.choice([0, 0.02])}"/><site name="b{k}" pos=".1 0 .05"/></body>'
+        for k in range(count)
+    )
+    pairs = [rng.choice(count, 2, replace=False) for _ in range(2)]
+    tendons = "".join(
+        f'<spatial name="t{i}" stiffness="{rng.choice([0, 5])}"><site site="b{a}"/><site site="b{b}"/></spatial>'
+        for i, (a, b) in enumerate(pairs)
+    )
+    actuators = ""
+    for _ in range(4):
+        a, b = rng.choice(count, 2, replace=False)
+        text = TIES[rng.integers(len(TIES))]
+        actuators += text.format(
+            rng.choice([0, 3]), rng.choice([0, 1]), a=f"b{a}", b=f"b{b}", tendon=f"t{rng.integers(2)}"
+        )
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><option integrator="discrete" actuatorgroupdisable="1"/><worldbody><geom type="plane" size="9 9 1"/>'
+        f"{bodies}</worldbody><tendon>{tendons}</tendon><actuator>{actuators}</actuator></mujoco>"
+    )
+
+
+def test_every_row_lies_in_one_group():
+    """Rows of constraints and of couplings: all their trees are of one island, and one group has them."""
+    coupled = united = 0
+    for seed in range(40):
+        model = kt.load(tied_scene(seed))
+        data = kt.Data(model)
+        data.qvel = np.random.default_rng(seed).normal(size=model.nv)
+        kt.forward(model, data)
+        arrays = data._arrays
+        nefc, nrow = int(arrays["nefc"][0]), int(arrays["nrow"][0])
+        groups, seen = arrays["group_part"], np.zeros(nrow, int)
+        for g in range(int(arrays["ngroup"][0])):
+            for first, end in (groups[g, 2:4], groups[g, 6:8]):
+                for run in arrays["row_run"][first:end]:
+                    seen[run[0] : run[1]] += 1
+        for row in range(nrow if nefc else 0):
+            at = int(arrays["efc_J_rowadr"][row])
+            trees = model.dof_treeid[arrays["efc_J_colind"][at : at + int(arrays["efc_J_rownnz"][row])]]
+            islands = set(data.tree_island[trees].tolist())
+            assert len(islands) == 1, f"seed {seed}, row {row} of {nefc} and {nrow}: trees {set(trees)} in {islands}"
+            assert seen[row] == (islands != {-1}), f"seed {seed}, row {row} of {nefc} and {nrow}: in {seen[row]} groups"
+            coupled, united = coupled + (row >= nefc), united + (row >= nefc and len(set(trees.tolist())) > 1)
+    assert coupled > 40 and united > 10, f"{coupled} rows of couplings, {united} of several trees"

@@ -41,6 +41,13 @@ def set_exact_diagonal(m, d, factor, diagonal_inverse):
 
 
 @kernel
+def take_bare_diagonal(d):
+    """The estimate for the bare inertia, as it was before impedances were made."""
+    for row in range(d.nefc[0]):
+        d.efc_diagA[row] = d.efc_bare[row]
+
+
+@kernel
 def scale_diagonal(m, d):
     """The estimate for the bare inertia, times what the metric does to the row's inverse inertia if dofs were independent."""
     for row in range(d.nefc[0]):

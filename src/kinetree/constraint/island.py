@@ -7,42 +7,14 @@ Rows are the same in every world, and so are islands. Reads: the rows. Writes: n
 efc_island, island_*, map_*, ngroup, group_part, dof_run, row_run.
 """
 
-from ..dynamics.feedback import takes_couplings, tendon_ties, ties_by_sites, ties_trees
-from ..dynamics.joined import NONE, unite, unite_trees
-from ..dynamics.sleep_state import dof_sleeps
+from ..dynamics.feedback import takes_couplings
+from ..dynamics.joined import NONE, unite_tied, unite_trees
 from ..kernel import kernel
 from ..types import DisableBit
 
 DOFS, DOFS_END, ROWS, ROWS_END, PLACES, PLACES_END, COUPLED, COUPLED_END = range(8)  # columns of group_part
 FIRST, END = 0, 1  # columns of dof_run, row_run
 IN_ORDER = 2  # tree_order: with the island that all trees are in added, 0 if they are sorted
-
-
-@kernel
-def tree_sleeps(m, d, t):
-    """Whether a tree sleeps."""
-    return dof_sleeps(m, d, m.tree_dofadr[t])
-
-
-@kernel
-def unite_tied(m, d):
-    """Unite trees that tendons and actuators tie together in the metric, also where no row is. Part of MuJoCo's mj_island."""
-    for t in range(m.ntendon):
-        if tendon_ties(m, t):
-            before = NONE
-            for at in range(m.ten_J_rowadr[t], m.ten_J_rowadr[t] + m.ten_J_rownnz[t]):
-                tree = m.dof_treeid[m.ten_J_colind[at]]
-                if tree != before and not dof_sleeps(m, d, m.ten_J_colind[at]):
-                    if before != NONE:
-                        unite(d.tree_island, before, tree)
-                    before = tree
-    if m.opt_disableflags & DisableBit.ACTUATION == 0:
-        for k in range(m.nactuator):
-            if ties_by_sites(m, k) and ties_trees(m, k):
-                a = m.body_treeid[m.site_bodyid[m.actuator_trnid[k, 0]]]
-                b = m.body_treeid[m.site_bodyid[m.actuator_trnid[k, 1]]]
-                if a != b and a >= 0 and b >= 0 and not tree_sleeps(m, d, a) and not tree_sleeps(m, d, b):
-                    unite(d.tree_island, a, b)
 
 
 @kernel
@@ -184,8 +156,29 @@ def couples_in(m, d, r, g):
 
 
 @kernel
+def spans_islands(m, d, r):
+    """Whether a row of couplings reaches trees that are not in one island."""
+    first = d.tree_island[m.dof_treeid[d.efc_J_colind[d.efc_J_rowadr[r]]]]
+    for at in range(d.efc_J_rowadr[r] + 1, d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
+        if d.tree_island[m.dof_treeid[d.efc_J_colind[at]]] != first:
+            return True
+    return False
+
+
+@kernel
+def unite_coupled(m, d):
+    """Find islands anew if a row of couplings spans several: of a body that adheres across a gap. There MuJoCo stops."""
+    if d.nisland[0] > 0:
+        for r in range(d.nefc[0], d.nrow[0]):
+            if spans_islands(m, d, r):
+                find_islands(m, d)
+                return
+
+
+@kernel
 def add_couplings(m, d):
     """Put rows that couple dofs in the metric into the groups of their trees."""
+    unite_coupled(m, d)
     runs = d.group_part[d.ngroup[0] - 1, ROWS_END]
     for g in range(d.ngroup[0]):
         d.group_part[g, COUPLED] = runs
@@ -216,7 +209,7 @@ def keep_order(m, d, island):
 
 @kernel
 def search(m, d):
-    """Unite trees row by row, then sort everything by island."""
+    """Unite trees row by row, then sort everything by island. Rows of couplings are there only if this is done once more."""
     d.tree_order[0] = 0
     for t in range(m.ntree):
         d.tree_island[t] = NONE
@@ -226,8 +219,10 @@ def search(m, d):
         while r < end:
             d.efc_island[r] = tree
             r += 1
+    for r in range(d.nefc[0], d.nrow[0]):
+        unite_trees(m, d, d.tree_island, r)
     if takes_couplings(m):
-        unite_tied(m, d)
+        unite_tied(m, d, d.tree_island)
     name_islands(m, d)
     sort_trees(m, d)
 

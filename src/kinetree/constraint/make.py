@@ -34,7 +34,7 @@ def add_rows(m, d):
 
 @kernel
 def keep_diagonal(d):
-    """Keep the diagonal of the bare inertia, which the metric will scale."""
+    """Keep the diagonal of the bare inertia, from which impedances are made anew in a metric or under a controller."""
     for r in range(d.nefc[0]):
         d.efc_bare[r] = d.efc_diagA[r]
 
@@ -53,9 +53,8 @@ def make_constraint(m, d):
             add_rows(m, d)
         if d.overflow[0] == 0:
             count_supernodes(d)
-            if m.opt_integrator == Integrator.DISCRETE:
-                keep_diagonal(d)
-            else:
+            keep_diagonal(d)
+            if m.opt_integrator != Integrator.DISCRETE:
                 make_impedance(m, d, False)
         else:
             forget_rows(d)

@@ -9,7 +9,7 @@ for it) and qfrc_bias: these are not needed, and `data.is_stale` says so.
 
 from .. import pipeline, stepping
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, any_new_warning, begin_pass, lacked_room, remember_warnings
-from ..constraint.diagonal import set_exact_diagonal
+from ..constraint.diagonal import set_exact_diagonal, take_bare_diagonal
 from ..constraint.impedance import make_impedance
 from ..constraint.reference_acceleration import set_references
 from ..dynamics.applied import add_applied_wrenches
@@ -137,8 +137,18 @@ def continuous_rows(m, d):
     """Rows as they are in continuous time, which those of the discrete integrator otherwise are not."""
     if m.opt_enableflags & EnableBit.DIAGEXACT:
         set_exact_diagonal(m, d, d.qLD, d.qLDiagInv)
+    else:
+        take_bare_diagonal(d)
     make_impedance(m, d, False)
     set_references(m, d)
+
+
+@kernel
+def find_contacts_of_continuous_rows(m, d):
+    """Contacts, of which speculative ones have the distances that these rows need."""
+    d.continuous[0] = 1
+    pipeline.find_contacts(m, d)
+    d.continuous[0] = 0
 
 
 torque_forward = variant("torque", pipeline.forward_without_sensors, {
@@ -160,6 +170,7 @@ torque_forward = variant("torque", pipeline.forward_without_sensors, {
 })  # fmt: skip
 placed = variant("controlled", pipeline.position_part, {
     pipeline.make_inertia: inertia_for_step,
+    pipeline.find_contacts: find_contacts_of_continuous_rows,
     pipeline.metric_rows: nothing,
 })  # fmt: skip
 

@@ -13,7 +13,8 @@ from ..kernel import kernel, stage
 from ..kernel.ops import absolute, any_, copy_sign, minimum, not_, where
 from ..needs import SLEEPS
 from ..types import JointType, SleepPolicy, SleepState
-from .joined import root_of, unite_trees
+from .feedback import takes_couplings
+from .joined import root_of, unite_tied, unite_trees
 from .sleep_state import (
     BODIES,
     BODIES_END,
@@ -235,9 +236,16 @@ def fall_asleep_apart(m, d):
     """Put trees to sleep that are ready, in a world without some rows, so with other islands. Part of MuJoCo's mj_sleep."""
     for t in range(m.ntree):
         d.tree_label[t] = t
-    for r in range(d.nrow[0]):
-        if r >= d.nefc[0] or d.efc_D[r] != 0.0:  # what couples in the metric does in every world
+    holds = False
+    for r in range(d.nefc[0]):
+        if d.efc_D[r] != 0.0:
             unite_trees(m, d, d.tree_label, r)
+            holds = True
+    if holds:  # else there are no islands, and what the metric joins sleeps tree by tree
+        for r in range(d.nefc[0], d.nrow[0]):
+            unite_trees(m, d, d.tree_label, r)
+        if takes_couplings(m):
+            unite_tied(m, d, d.tree_label)
     d.fell[0] = False
     for t in range(m.ntree):
         d.tree_label[t] = root_of(d.tree_label, t)

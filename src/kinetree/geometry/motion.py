@@ -40,10 +40,20 @@ def is_swept(m, g):
 
 
 @kernel
-def may_be_fast(m, d, b, motion):
-    """Where a geom of a body may be faster than the thinnest geom of the model is thick: a bound that costs little."""
+def thinnest(m, d):
+    """Half the least extent of all geoms of the model that can be fast."""
+    least = zero(d.xpos[0, 0]) + EVERYWHERE
+    for g in range(m.ngeom):
+        if is_swept(m, g):
+            least = minimum(least, half_thickness(m, g))
+    return least
+
+
+@kernel
+def may_be_fast(m, d, b, motion, thickness):
+    """Where a geom of a body may be faster than half of some thickness: a bound that costs little."""
     turn, displacement = angular(motion), linear(motion)
-    turned, moved, least = dot(turn, turn), dot(displacement, displacement), m.thinnest * m.thinnest
+    turned, moved, least = dot(turn, turn), dot(displacement, displacement), thickness * thickness
     fast = moved < 0.0
     for g in range(m.body_geomadr[b], m.body_geomadr[b] + m.body_geomnum[b]):
         arm = sub(get3(d.geom_xpos, g), get3(d.xpos, b))
@@ -57,6 +67,7 @@ def look_ahead(m, d):
 
     Where none is, as in most steps, nothing else is done about speculative contacts.
     """
+    least = thinnest(m, d)
     for run in range(d.nawake_run[0]):
         for b in range(maximum(d.awake_run[run, BODIES], 1), d.awake_run[run, BODIES_END]):
             if can_move(m, b):
@@ -67,7 +78,7 @@ def look_ahead(m, d):
                 for i in range(m.body_dofadr[b], m.body_dofadr[b] + m.body_dofnum[b]):
                     motion = add_scaled6(motion, get6(d.cdof, i), m.opt_timestep * d.qvel[i])
                 set6(d.body_motion, b, motion)
-                if d.foreseen[0] == 0 and any_(may_be_fast(m, d, b, motion)):
+                if d.foreseen[0] == 0 and any_(may_be_fast(m, d, b, motion, least)):
                     d.foreseen[0] = 1
 
 

@@ -33,7 +33,13 @@ LEAST, MOST_IMPEDANCE = 1e-4, 0.9999
 
 
 @kernel(scalar=True)
-def spring_and_damper(m, solref, high):
+def rows_are_implicit(m, d):
+    """Whether rows will act at the end of the step: with the discrete integrator, but not under a controller."""
+    return m.opt_integrator == Integrator.DISCRETE and d.continuous[0] == 0
+
+
+@kernel(scalar=True)
+def spring_and_damper(m, d, solref, high):
     """Stiffness and damping of a reference over one step, without units: h^2 k and h b. high: the largest impedance."""
     time, ratio = solref
     h = 1.0 * m.opt_timestep
@@ -42,11 +48,11 @@ def spring_and_damper(m, solref, high):
         time, ratio = zero(time) + DEFAULT[0], zero(time) + DEFAULT[1]
     if time <= 0.0:
         return -time * h * h, -ratio * h
-    discrete = m.opt_integrator == Integrator.DISCRETE
-    time = maximum(time, 2.0 * h if safe and not discrete else MIN_VALUE)
+    implicit = rows_are_implicit(m, d)
+    time = maximum(time, 2.0 * h if safe and not implicit else MIN_VALUE)
     ratio = maximum(ratio, MIN_VALUE)
     k, b = h * h / maximum(time * time * ratio * ratio, MIN_VALUE), 2.0 * h / time
-    if discrete and safe and k > high:  # what refsafe is there: no stiffer than the impedance allows
+    if implicit and safe and k > high:  # what refsafe is there: no stiffer than the impedance allows
         most = MOST_IMPEDANCE * (1.0 - high) / maximum((1.0 - MOST_IMPEDANCE) * high, MIN_VALUE) - 2.0
         b = minimum(b / sqrt(k / high), high * maximum(most, 0.0))
         k = zero(k) + high
@@ -54,19 +60,19 @@ def spring_and_damper(m, solref, high):
 
 
 @kernel(scalar=True)
-def effective_distance(m, g0, g1, margin, share, speed):
+def effective_distance(m, d, g0, g1, margin, share, speed):
     """The distance [m] at which a contact takes off (1 - share) of the speed within one step.
 
     share: of the step, until the surfaces meet. speed: at which they close [m per step]. Solved for the position in the
-    reference acceleration -b v - k (distance - margin); with the discrete integrator, in that at the end of the step.
+    reference acceleration -b v - k (distance - margin); for implicit rows, in that at the end of the step.
     """
     pair = pair_of(m, g0, g1)
     solref = solref_of(m, g0, g1, pair, 0), solref_of(m, g0, g1, pair, 1)
     high = minimum(MOST_IMPEDANCE, maximum(LEAST, solimp_of(m, g0, g1, pair, 1)))
-    k, b = spring_and_damper(m, solref, high)
+    k, b = spring_and_damper(m, d, solref, high)
     if k <= MIN_VALUE or m.opt_timestep <= 0.0:  # without a spring any violation does
         return margin - maximum(LEAST, solimp_of(m, g0, g1, pair, 2))
-    damped = share * (b + k) if m.opt_integrator == Integrator.DISCRETE else b
+    damped = share * (b + k) if rows_are_implicit(m, d) else b
     return margin - (1.0 - share - damped) / k * speed
 
 
@@ -152,7 +158,7 @@ def swept_points(m, d):
             meeting_points(m, d, n, 2.0 * gap + speed * (1.0 - share) + m.opt_ccd_tolerance)
             travel0, travel1 = own_travel(m, d, g0), own_travel(m, d, g1)
             front, back = (g0, g1) if travel0 >= travel1 else (g1, g0)
-            dist = effective_distance(m, g0, g1, margin, share, speed)
+            dist = effective_distance(m, d, g0, g1, margin, share, speed)
             for row in range(MOST):
                 if d.swept_near[row, 0] < FAR:
                     d.swept_near[row, 0] = FAR if is_row_hidden(m, d, row, front, back) else dist

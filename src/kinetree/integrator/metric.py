@@ -105,17 +105,23 @@ def set_joints(m, d):
 def add_coupling(m, d, row, who, values, columns, first, n, rate, stiffness, slope):
     """A term along a row of a Jacobian: onto the diagonal if it has one dof, else as the mass of its own row.
 
-    stiffness, slope: of the force against the row's displacement and rate. Returns the next row of couplings.
+    stiffness, slope: of the force against the row's displacement and rate. What became implicit after rows were given, by the
+    user's controls, has none and is left out. Returns the next row of couplings.
     """
     h = m.opt_timestep
     weight = h * h * stiffness + h * slope
-    for at in range(first, first + n):
-        d.metric_shift[columns[at]] -= values[at] * (h * stiffness * rate)
-    if n > 0 and is_diagonal(m, columns, first, n):
+    while row < d.nrow[0] and d.efc_id[row] < who:  # is not implicit any more
+        row += 1
+    alone = n > 0 and is_diagonal(m, columns, first, n)
+    listed = not alone and row < d.nrow[0] and d.efc_id[row] == who
+    if alone:
         d.metric_diag[columns[first]] += weight * values[first] * values[first]
-    elif n > 0 and row < d.nrow[0] and d.efc_id[row] == who:
+    elif listed:
         d.efc_D[row] = weight
         row += 1
+    if alone or listed:
+        for at in range(first, first + n):
+            d.metric_shift[columns[at]] -= values[at] * (h * stiffness * rate)
     return row
 
 
@@ -195,14 +201,14 @@ def factor_metric(m, d):
 def set_terms(m, d):
     """All that is implicit, if there is any: the metric and its factor."""
     some, drags = set_joints(m, d), has_medium(m)
-    row, listed = d.nefc[0], takes_couplings(m)
-    couples = False
-    if listed:
+    row, couples = d.nefc[0], False
+    for r in range(d.nefc[0], d.nrow[0]):
+        d.efc_D[r] = 0.0
+    if takes_couplings(m):
         row = add_actuators(m, d, add_tendons(m, d, row))
         for i in range(m.nv):
             some += d.metric_diag[i]
         couples = d.nrow[0] > d.nefc[0]
-    d.nmetric[0] = 0
     if drags or couples or needs(some != 0.0):
         if drags:
             set_drag(m, d)
@@ -229,8 +235,9 @@ def set_rows(m, d):
 def effective_metric(m, d):
     """The inertia with damping and stiffness at the end of the step, and rows of constraints that go by it.
 
-    Comes after positions, velocities and actuation, before accelerations.
+    Comes after positions, velocities and actuation, before accelerations. Without room there is none: this pass will run again.
     """
+    d.nmetric[0] = 0
     if fits(d, MAXMETRIC, m.nC):
         set_terms(m, d)
         if d.nefc[0] > 0:

@@ -18,6 +18,7 @@ from ..constraint.rows import put_entry
 from ..dynamics.feedback import actuator_is_implicit, takes_couplings, tendon_is_implicit
 from ..dynamics.sleep_state import actuator_sleeps, dof_sleeps, tendon_sleeps
 from ..kernel import kernel, stage
+from ..kernel.ops import any_
 from ..needs import integrator
 from ..types import Integrator, JointType
 
@@ -39,14 +40,17 @@ def is_diagonal(m, columns, first, n):
 
 
 @kernel
-def add_row(m, d, who, values, columns, first, n):
-    """Copy a row of several dofs behind the last one, without those that sleep."""
+def add_row(m, d, who, values, columns, first, n, sparse):
+    """Copy a row of several dofs behind the last one, without those that sleep. sparse: also without zeros.
+
+    MuJoCo lists of actuators only what is not zero, and of tendons every dof of their path: islands and lone bodies go by that.
+    """
     if n > 0 and not is_diagonal(m, columns, first, n):
         row, at = d.nrow[0], d.nentry[0]
         rows_fit, entries_fit = fits(d, MAXEFC, row + 1), fits(d, MAXJ, at + n)
         if rows_fit and entries_fit:
             for k in range(first, first + n):
-                if not dof_sleeps(m, d, columns[k]):
+                if not dof_sleeps(m, d, columns[k]) and (not sparse or any_(values[k] != 0.0)):
                     put_entry(d, at, columns[k], values[k])
                     at += 1
             d.efc_type[row], d.efc_id[row], d.efc_D[row] = 0, who, 0.0
@@ -62,7 +66,7 @@ def add_tendons(m, d):
     """Rows of tendons."""
     for t in range(m.ntendon):
         if tendon_is_implicit(m, t) and not tendon_sleeps(m, d, t):
-            add_row(m, d, t, d.ten_J, m.ten_J_colind, m.ten_J_rowadr[t], m.ten_J_rownnz[t])
+            add_row(m, d, t, d.ten_J, m.ten_J_colind, m.ten_J_rowadr[t], m.ten_J_rownnz[t], False)
 
 
 @kernel
@@ -72,7 +76,7 @@ def add_actuators(m, d):
         if actuator_is_implicit(m, k) and not actuator_sleeps(m, d, k):
             for out in range(m.actuator_outadr[k], m.actuator_outadr[k] + m.actuator_outnum[k]):
                 first, n = d.moment_rowadr[out], d.moment_rownnz[out]
-                add_row(m, d, m.ntendon + out, d.actuator_moment, d.moment_colind, first, n)
+                add_row(m, d, m.ntendon + out, d.actuator_moment, d.moment_colind, first, n, True)
 
 
 @stage(when=integrator(Integrator.DISCRETE))

@@ -59,7 +59,7 @@ def fwd_acceleration(m, d):
         for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
             d.qfrc_smooth[i] = d.qfrc_passive[i] - d.qfrc_bias[i] + d.qfrc_applied[i] + d.qfrc_actuator[i]
     add_applied_wrenches(m, d, d.qfrc_smooth)
-    if m.opt_integrator == Integrator.DISCRETE and d.nmetric[0] != 0:
+    if d.nmetric[0] != 0:
         solve_in_metric(m, d)
     else:
         for run in range(d.nawake_run[0]):
