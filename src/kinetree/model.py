@@ -331,7 +331,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         return out
 
     def to_mujoco(self) -> Any:
-        """A `mujoco.MjModel` with this model's values."""
+        """A `mujoco.MjModel` with this model's values. ModelError if edits of plugin parameters make none of them."""
         out = copy.deepcopy(self._source)
         for name in MODEL_FIELDS:
             if name in _ARRAYS:
