@@ -36,6 +36,7 @@ PROBES = {
 }
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 NONE = -1.0  # stands for a bound that is not given
+BOUNDS = ("imax", "slewmax")
 MOST_CELLS = 2**31 - 1
 # What a pid may have of MuJoCo's own types: dynamics that filter or integrate its control, and else no more than by default.
 # (An affine bias, which a default class may bring in, is no part of its force.)
@@ -211,10 +212,10 @@ def configured(mj: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> mujoco.M
 
 
 def _check_bounds(values: Mapping[str, np.ndarray], i: int) -> None:
-    for name in ("pid_imax", "pid_slewmax"):
-        bound = values[name][i]
+    for name in BOUNDS:
+        bound = values[PREFIXES[PID] + name][i]
         if bound < 0.0 and bound != NONE:
-            raise ModelError(f"{name}[{i}] is {bound:g}, but must not be negative; {NONE:g} is no bound")
+            raise ModelError(f"{PREFIXES[PID]}{name}[{i}] is {bound:g}, but must not be negative; {NONE:g} is no bound")
 
 
 def _text(key: str, row: Mapping[str, Any]) -> str:
