@@ -78,6 +78,10 @@ def test_options_and_statistics_are_python_numbers():
     model.opt.disableflags |= kt.DisableBit.GRAVITY
     model.stat.extent = 3
     assert (model.opt.timestep, model.opt.gravity.tolist(), model.stat.extent) == (0.001, [0, 0, -1], 3.0)
+    with pytest.raises(TypeError, match="kt.Integrator.EULER, .*kt.Integrator.DISCRETE, got 'discrete'"):
+        model.opt.integrator = "discrete"
+    with pytest.raises(TypeError, match="kt.EnableBit.SLEEP.*got 'sleep'"):
+        model.opt.enableflags = "sleep"
     assert model.opt.integrator == kt.Integrator.RK4 and model.opt.disableflags & kt.DisableBit.GRAVITY
     assert "opt.timestep = 0.001" in repr(model.opt) and "timestep" in dir(model.opt)
 

@@ -38,6 +38,7 @@ from .dynamics.jacobian import (
 )
 from .dynamics.objects import object_velocity
 from .errors import BusyError, ModelError, SimulationWarning, UnknownNameError, UnsupportedFeatureError
+from .instead import TO_COME as _TO_COME
 from .instead import instead_of as _instead_of
 from .instead import is_mujocos as _is_mujocos
 from .model import Model
@@ -122,10 +123,11 @@ def __getattr__(name: str) -> _Any:
         if name in names:
             value = globals()[name] = getattr(_importlib.import_module(f".{module}", __name__), name)
             return value
-    hint = ""
+    hint = f": {_TO_COME[name]}" if name in _TO_COME else ""
     if _is_mujocos(name):
-        hint = _instead_of(name, {each: getattr(_sys.modules[__name__], each) for each in __all__})
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{f': write {hint}' * bool(hint)}")
+        offered = _instead_of(name, {each: getattr(_sys.modules[__name__], each) for each in __all__})
+        hint = f": write {offered}" * bool(offered)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -79,6 +79,8 @@ OPTION_BITS: dict[str, int] = {
 }  # fmt: skip
 
 
+# Options on which hangs what `notices` says once for a model, and where the model keeps that it was said.
+TELLING = {"disableflags": ("_ready",), "enableflags": ("_ready",), "integrator": ("_ready_for_stable_pd",)}
 REFUSED_FLAGS = {"ipc": EnableBit.IPC}
 
 
@@ -112,17 +114,26 @@ class Parameters:
         if field.dims:
             assign(self._model._arrays[key], field, value, where)
         else:
+            refuse_names(name, value, where)
             a = checked(value, (), field.dtype, where)
             check_option(name, a.item(), where)
             self._model._set_constant(key, a.item())
-            if name == "disableflags":
-                self._model.__dict__.pop("_ready", None)  # what is done otherwise may be other things now
+            for told in TELLING.get(name, ()):
+                self._model.__dict__.pop(told, None)  # what is done otherwise may be other things now
 
     def __dir__(self) -> list[str]:
         return sorted(self._declared)
 
     def __repr__(self) -> str:
         return "\n".join(f"{self._prefix}.{name} = {getattr(self, name)}" for name in self._declared)
+
+
+def refuse_names(name: str, value: Any, where: str) -> None:
+    """Raise a TypeError for a text in the place of a choice or of flags, which lists what there is."""
+    kind = OPTION_CHOICES.get(name) or OPTION_FLAGS.get(name)
+    if kind and isinstance(value, str):
+        members = ", ".join(f"kt.{kind.__name__}.{member.name}" for member in kind)
+        raise TypeError(f"{where}: expected one of {members}, got {value!r}")
 
 
 def check_option(name: str, value: float, where: str) -> None:
@@ -323,7 +334,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
         return out
 
     def to_mujoco(self) -> Any:
-        """A `mujoco.MjModel` with this model's values."""
+        """A `mujoco.MjModel` with this model's values. ModelError if edits of plugin parameters make none of them."""
         out = copy.deepcopy(self._source)
         for name in MODEL_FIELDS:
             if name in _ARRAYS:

@@ -16,7 +16,7 @@ import numpy as np
 from .bad_states import message
 from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
-from .types import DisableBit, GeomType, WarningType
+from .types import DisableBit, EnableBit, GeomType, Integrator, WarningType
 
 if TYPE_CHECKING:
     from .data import Data
@@ -35,6 +35,18 @@ def get_ready(model: Model) -> None:
             warnings.warn(
                 f"kinetree does not do what this model asks: {wish}", SimulationWarning, stacklevel=user_level()
             )
+        for flag in without_effect(model):
+            warnings.warn(flag, SimulationWarning, stacklevel=user_level())
+
+
+def get_ready_for_stable_pd(model: Model) -> None:
+    """Once for each model: also say that stable PD brings an integrator of its own."""
+    get_ready(model)
+    if "_ready_for_stable_pd" not in model.__dict__:
+        model.__dict__["_ready_for_stable_pd"] = True
+        if model.opt.integrator == Integrator.DISCRETE:
+            text = "StablePD.step does not use the model's integrator, discrete: its springs and actuators are explicit"
+            warnings.warn(text, SimulationWarning, stacklevel=user_level())
 
 
 def not_computed(model: Model) -> list[str]:
@@ -43,6 +55,13 @@ def not_computed(model: Model) -> list[str]:
     if not model.opt.disableflags & DisableBit.NATIVECCD or not (hulls.any() or model.npair):
         return []
     return ['nativeccd="disable" is not offered, convex shapes collide by the native solver']
+
+
+def without_effect(model: Model) -> list[str]:
+    """What a model asks for in vain, here as in MuJoCo."""
+    if model.opt.enableflags & EnableBit.SPECULATIVE and model.opt.disableflags & DisableBit.NATIVECCD:
+        return ['there are no speculative contacts with nativeccd="disable", here as in MuJoCo']
+    return []
 
 
 def report(model: Model, data: Data, left: int = 0) -> None:

@@ -143,6 +143,13 @@ def test_summary_says_what_was_run(kinetree):
         assert label in rows, label
 
 
+def test_another_integrator_can_be_asked_for(kinetree):
+    _, out, _ = kinetree("run", "humanoid", "--seconds", "0.1", "--integrator", "discrete")
+    assert any("integrator" in line and "discrete" in line for line in out.splitlines())
+    status, _, err = kinetree("run", "humanoid", "--integrator", "discret")
+    assert status == 2 and "no integrator is called 'discret'" in err and "discrete" in err
+
+
 def test_energy_is_kept_where_nothing_takes_it(kinetree):
     _, out, _ = kinetree("run", "double_pendulum", "--seconds", "1")
     rows = {left.strip(): right.strip() for left, right in _rows(out)}

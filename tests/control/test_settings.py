@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +23,18 @@ ARM = """<mujoco model="arm"><option><flag contact="disable"/></option><worldbod
 HEAVY_TENDON = STAR.replace("</mujoco>", """<tendon><fixed name="band" armature="0.1"><joint joint="hinge" coef="1"/>
   <joint joint="slide" coef="2"/></fixed></tendon></mujoco>""")  # fmt: skip
 ROOT, SHOULDER, ELBOW, SLIDE = slice(0, 6), slice(6, 9), slice(9, 10), slice(10, 11)
+
+
+def test_a_model_with_the_discrete_integrator_is_warned_of_once():
+    model = kt.load(ARM)
+    spd, data = kt.StablePD(model, 100.0, 10.0), kt.Data(model)
+    spd.step(data)
+    model.opt.integrator = kt.Integrator.DISCRETE
+    with pytest.warns(kt.SimulationWarning, match="does not use the model's integrator, discrete"):
+        spd.step(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spd.step(data)
 
 
 @pytest.fixture(scope="module")

@@ -55,6 +55,18 @@ def test_the_older_convex_solver_is_replaced_with_a_warning(second):
     assert data.ncon == other.ncon > 0 and (data.contact_pos == other.contact_pos).all()
 
 
+def test_speculative_contacts_without_the_native_solver_are_warned_of_once():
+    model = kt.load(scene("sphere", "box", flags='nativeccd="disable"'))
+    data = kt.Data(model)
+    kt.forward(model, data)
+    model.opt.enableflags = kt.EnableBit.SPECULATIVE
+    with pytest.warns(kt.SimulationWarning, match="no speculative contacts with nativeccd"):
+        kt.forward(model, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kt.forward(model, data)
+
+
 def test_the_older_solver_does_not_matter_to_closed_forms():
     assert not_computed(kt.load(scene("sphere", "box", flags='nativeccd="disable"'))) == []
     model = kt.load(scene("mesh", "box"))

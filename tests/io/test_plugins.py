@@ -164,6 +164,8 @@ def test_wrong_configurations_are_refused_as_by_mujoco(source, words):
     reason = str(theirs.value).splitlines()[-1 if "init failed" in str(theirs.value) else 0]
     assert reason.strip().removeprefix("Error: ") in str(refused.value)
     assert words.replace("\\", "") in str(refused.value)
+    lines = str(refused.value).split("; ")
+    assert len(set(lines)) == len(lines)
 
 
 @pytest.mark.parametrize("source, words", REFUSED_BY_US)
@@ -261,9 +263,31 @@ def test_edits_that_need_other_states_are_refused():
         with pytest.raises(kt.ModelError, match="actdim"):
             model.replace(**change)
     model.pid_ki[:] = 5.0  # past any check: then these actuators have no states
+    for refusing in (model.to_mujoco, lambda: kt.set_const(model), lambda: pickle.dumps(model)):
+        with pytest.raises(kt.ModelError, match="actdim"):
+            refusing()
     data = kt.Data(model)
     kt.step(model, data, 3)
     assert np.isfinite(data.qpos).all()
+
+
+@pytest.mark.parametrize("name", ["pid_imax", "pid_slewmax"])
+def test_negative_bounds_are_refused(name):
+    """But -1, which is none."""
+    model = kt.load(pid('actdim="2"', kp=1, ki=2, imax=3, slewmax=4))
+    with pytest.raises(ValueError, match=rf"{name}\[0\] is -3, but must not be negative; -1 is no bound"):
+        model.replace(**{name: [-3.0]})
+    getattr(model, name)[0] = -3.0
+    with pytest.raises(ValueError, match=name):
+        model.to_mujoco()
+    assert kt.load(MODEL).replace(pid_imax=-1.0).pid_imax.max() <= 0.0
+
+
+def test_numbers_that_are_none_are_refused():
+    model = kt.load(pid(kp=1))
+    model.pid_kp[0] = np.nan
+    with pytest.raises(kt.ModelError, match="kp is 'nan'"):
+        model.to_mujoco()
 
 
 def test_sizes_are_read_only():

@@ -19,7 +19,7 @@ from . import info as info_command
 from . import mass as mass_command
 from . import run as run_command
 from . import warmup as warmup_command
-from .common import complain
+from .common import INTEGRATORS, complain
 from .stop import Stopped
 
 app = typer.Typer(
@@ -30,6 +30,10 @@ app = typer.Typer(
 )
 
 ModelArgument = Annotated[str, typer.Argument(help="A bundled model's name, or an MJCF, URDF or MJB file.")]
+
+IntegratorOption = Annotated[
+    str | None, typer.Option(help=f"In place of the model's own: {', '.join(INTEGRATORS)}.", show_default=False)
+]
 
 
 @app.callback()
@@ -58,12 +62,13 @@ def run(
     kinematic: Annotated[
         bool, typer.Option("--kinematic", help="Prescribed joint motions instead of dynamics.")
     ] = False,
+    integrator: IntegratorOption = None,
 ) -> None:
     """Simulate a model for a few seconds; print a summary, write a plot and a trajectory file.
 
     Ctrl-C, SIGTERM and SIGHUP end it early, with all that was simulated saved. Exit status is then 128 + the signal.
     """
-    run_command.run(model, seconds, out, seed, gravity, keyframe, kinematic)
+    run_command.run(model, seconds, out, seed, gravity, keyframe, kinematic, integrator)
 
 
 @app.command()
@@ -73,7 +78,7 @@ def check(
     seed: Annotated[int, typer.Option(help="Chooses the states.", min=0)] = 0,
     json: Annotated[Path | None, typer.Option(help="Write the report to this file as well.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every layer, and every field in doubt.")] = False,
-    integrator: Annotated[str | None, typer.Option(help="In place of the model's own: euler, discrete, ...")] = None,
+    integrator: IntegratorOption = None,
 ) -> None:
     """Compare a model with MuJoCo, number by number. Exit status 0: they agree; 1: they do not; 2: it cannot be loaded."""
     raise typer.Exit(check_command.check(model, states, seed, json, verbose, integrator))

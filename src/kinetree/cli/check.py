@@ -12,10 +12,9 @@ from rich.text import Text
 
 from ..conformance import LAYERS, FieldResult, Report, group_names, tally
 from ..conformance import check as compare
-from ..errors import ModelError, UnsupportedFeatureError, nearest
+from ..errors import ModelError, SettingError, UnsupportedFeatureError
 from ..notices import not_computed
-from ..types import Integrator
-from .common import complain, load_model, output
+from .common import complain, integrator_named, load_model, output
 from .warmup import prepare
 
 AGREES, DIFFERS, NO_VERDICT = 0, 1, 2  # exit status
@@ -29,11 +28,9 @@ def check(
 ) -> int:
     """Print the report, write it to a file if one is given, and return the exit status."""
     try:
-        kind = None if integrator is None else Integrator[integrator.upper()]
-    except KeyError:
-        complain(
-            f"no integrator is called {integrator!r}: {nearest(integrator or '', [i.name.lower() for i in Integrator])}"
-        )
+        kind = integrator_named(integrator)
+    except SettingError as problem:
+        complain(str(problem))
         return NO_VERDICT
     try:
         name, model = load_model(argument)

@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from ..errors import UnsupportedFeatureError
 from ..io.load import load
+from ..io.plugins import ATTRIBUTES, BOUNDS, PID, PREFIXES, TOUCH_GRID
 from ..model import OPTION_CHOICES, Model
 from ..model_fields import OPTION_FIELDS
 from ..notices import not_computed
@@ -135,9 +136,23 @@ def _actuators(model: Model) -> Table:
         limits = zip(model.actuator_ctrllimited, model.actuator_ctrlrange, strict=True)
         controls = [_range(*pair) or "free" for pair in list(limits)[first : first + count]]
         force = _range(model.actuator_forcelimited[a], model.actuator_forcerange[a])
-        laws = f"{dynamics}, {gain}, {bias}"
+        p = int(model.actuator_plugin[a])
+        laws = f"{dynamics}, {gain}, {bias}" if p < 0 else _pid(model, p, dynamics)
         _add(table, _label(model, "actuator", a), _target(model, a), laws, "; ".join(controls), force)
     return table
+
+
+def _pid(model: Model, p: int, dynamics: str) -> str:
+    """A plugin's laws: dynamics before it, its name and its parameters; bounds below zero are none."""
+    values = {name: model._arrays[f"{PREFIXES[PID]}{name}"][p] for name in ATTRIBUTES[PID]}
+    given = " ".join(f"{name} {value:g}" for name, value in values.items() if not (name in BOUNDS and value < 0.0))
+    return f"{'' if dynamics == 'none' else f'{dynamics}, '}{PID} {given}"
+
+
+def _grid(model: Model, p: int) -> str:
+    """A plugin's name, and how many cells there are across and down, with how many numbers in each."""
+    across, down = model.grid_size[p]
+    return f"{TOUCH_GRID.removeprefix('mujoco.sensor.')} {across}x{down}x{model.grid_nchannel[p]}"
 
 
 def _target(model: Model, actuator: int) -> str:
@@ -169,7 +184,9 @@ def _sensors(model: Model) -> Table:
         _add(
             table,
             _label(model, "sensor", s),
-            _named(SensorType, model.sensor_type[s]),
+            _grid(model, int(model.sensor_plugin[s]))
+            if model.sensor_type[s] == SensorType.PLUGIN
+            else _named(SensorType, model.sensor_type[s]),
             target,
             str(model.sensor_dim[s]),
         )

@@ -11,11 +11,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import UnknownNameError
+from ..errors import SettingError, UnknownNameError
 from ..io.trajectory import save_trajectory
 from ..model import Model
 from ..types import Integrator
-from .common import complain, load_model, output
+from .common import complain, integrator_named, load_model, output
 from .figure import draw
 from .motion import sweep_joints
 from .recording import Recording
@@ -34,13 +34,20 @@ def run(
     gravity: bool | None,
     keyframe: str | None,
     kinematic: bool,
+    integrator: str | None = None,
 ) -> None:
     """The command; see `kinetree run --help`."""
     if not 0 < seconds <= LONGEST:
         wanted = f"must be more than 0 and at most {LONGEST:g}, got {seconds:g}"
         raise typer.BadParameter(wanted, param_hint="--seconds")
+    try:
+        kind = integrator_named(integrator)
+    except SettingError as problem:
+        raise typer.BadParameter(str(problem), param_hint="--integrator") from None
     with stoppable() as stop:
         name, model = load_model(argument)
+        if kind is not None:
+            model.opt.integrator = kind
         if keyframe is not None:
             _check_keyframe(model, keyframe)
         folder = out or Path("kinetree-run") / name

@@ -24,7 +24,7 @@ from ..errors import BusyError
 from ..kernel.stage import check_arguments
 from ..layout import checked, read_only
 from ..model import Model
-from ..notices import get_ready, report, reset_keeping_warnings, warn_of_moment
+from ..notices import get_ready_for_stable_pd, report, reset_keeping_warnings, warn_of_moment
 from ..occupancy import holding
 from . import gains
 from .arrays import Arrays, run
@@ -223,7 +223,7 @@ class StablePD:
             raise ValueError(
                 f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
             )
-        get_ready(self._model)
+        get_ready_for_stable_pd(self._model)
         self._run_steps(data, count)
         return self._arrays["torque"].copy()
 

@@ -179,7 +179,8 @@ def _guarded(action: Callable[[], mujoco.MjModel], where: str) -> mujoco.MjModel
             reasons = [str(error), *told]
             told.clear()
             lines = [line.strip() for reason in reasons for line in reason.splitlines()]
-            raise ModelError(f"{where}: {'; '.join(filter(None, lines)) or type(error).__name__}") from None
+            once = dict.fromkeys(filter(None, lines))  # plugins say what is wrong as a warning and as an error
+            raise ModelError(f"{where}: {'; '.join(once) or type(error).__name__}") from None
 
 
 @contextmanager

@@ -36,6 +36,7 @@ PROBES = {
 }
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 NONE = -1.0  # stands for a bound that is not given
+BOUNDS = ("imax", "slewmax")
 MOST_CELLS = 2**31 - 1
 # What a pid may have of MuJoCo's own types: dynamics that filter or integrate its control, and else no more than by default.
 # (An affine bias, which a default class may bring in, is no part of its force.)
@@ -168,11 +169,23 @@ def _touch_grid(texts: Mapping[str, str]) -> dict[str, Any]:
     return {"nchannel": channels, "size": size, "fov": fov, "gamma": gamma}
 
 
+def wrong_states(mj: mujoco.MjModel) -> Iterator[str]:
+    """What is wrong with the number of states of a pid: integral, last setpoint, and one of dynamics of MuJoCo's own."""
+    numbers = configuration(mj)
+    for i in np.flatnonzero(mj.actuator_plugin >= 0):
+        p, given = mj.actuator_plugin[i], mj.actuator_actnum[i]
+        states = sum(
+            map(bool, (numbers["pid_ki"][p], numbers["pid_slewmax"][p] >= 0.0, mj.actuator_dyntype[i] != DynType.NONE))
+        )
+        if given != states:
+            yield f'actuator_actnum[{i}] is {given}, but {states} follows from its plugin: write actdim="{states}" in MJCF'
+
+
 # the way back
 
 
 def configured(mj: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> mujoco.MjModel:
-    """The model with these values in its texts; itself, where they are what it has."""
+    """The model with these values in its texts; itself, where they are what it has. ModelError for what `load` would refuse."""
     now = configuration(mj)
     changed = np.zeros(mj.nplugin, bool)
     for name, array in values.items():
@@ -181,6 +194,8 @@ def configured(mj: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> mujoco.M
         return mj
     texts, starts = b"", list[int]()
     for i, name in enumerate(plugin_names(mj)):
+        if name == PID:
+            _check_bounds(values, i)
         parts = _texts(mj, i, name)
         if changed[i]:
             parts = [
@@ -190,7 +205,17 @@ def configured(mj: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> mujoco.M
         texts += b"".join(part.encode() + b"\0" for part in parts)
     new: dict[str, Any] = {"plugin_attr": np.frombuffer(texts, np.int8), "plugin_attradr": np.array(starts, np.int32)}
     contents = exchanged(mj, new, {"npluginattr": len(texts)})
-    return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": contents})
+    out = mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": contents})
+    for problem in wrong_states(out):
+        raise ModelError(problem)
+    return out
+
+
+def _check_bounds(values: Mapping[str, np.ndarray], i: int) -> None:
+    for name in BOUNDS:
+        bound = values[PREFIXES[PID] + name][i]
+        if bound < 0.0 and bound != NONE:
+            raise ModelError(f"{PREFIXES[PID]}{name}[{i}] is {bound:g}, but must not be negative; {NONE:g} is no bound")
 
 
 def _text(key: str, row: Mapping[str, Any]) -> str:

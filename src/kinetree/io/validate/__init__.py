@@ -18,7 +18,7 @@ RULES = (
     tree.joints, tree.tree, tree.inertia,
     shapes.geoms, shapes.hfields, shapes.meshes, shapes.octrees, shapes.bounding_volumes, shapes.pairs,
     elements.equalities, elements.paths, elements.actuators, elements.sensors, elements.tuples, elements.histories,
-    plugins.instances, plugins.actuators, plugins.sensors,
+    plugins.instances, plugins.wrong_states, plugins.sensors,
 )  # fmt: skip
 
 

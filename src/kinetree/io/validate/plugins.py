@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ...types import DynType, SensorType, Stage
-from ..plugins import PID, TOUCH_GRID, configuration, plugin_names
+from ...types import SensorType, Stage
+from ..plugins import PID, TOUCH_GRID, configuration, plugin_names, wrong_states  # noqa: F401
 from .report import first
 
 
@@ -27,18 +27,6 @@ def instances(m: Any) -> Iterator[str]:
         configuration(m)
     except ModelError as problem:
         yield str(problem)
-
-
-def actuators(m: Any) -> Iterator[str]:
-    """States of a pid: integral, last setpoint, and one of dynamics of MuJoCo's own."""
-    numbers = configuration(m)
-    for i in np.flatnonzero(m.actuator_plugin >= 0):
-        p, given = m.actuator_plugin[i], m.actuator_actnum[i]
-        states = sum(
-            map(bool, (numbers["pid_ki"][p], numbers["pid_slewmax"][p] >= 0.0, m.actuator_dyntype[i] != DynType.NONE))
-        )
-        if given != states:
-            yield f'actuator_actnum[{i}] is {given}, but {states} follows from its plugin: write actdim="{states}" in MJCF'
 
 
 def sensors(m: Any) -> Iterator[str]:
