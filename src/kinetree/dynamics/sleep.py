@@ -231,6 +231,15 @@ def lay_set_down(m, d, first):
             following = t
 
 
+@kernel(scalar=True)
+def row_holds(m, d, r):
+    """Whether a row is one of this world: it is not neutral, and not of trees alone that sleep here but not in others."""
+    for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
+        if d.tree_awake[m.dof_treeid[d.efc_J_colind[at]]] != 0:
+            return d.efc_D[r] != 0.0
+    return False
+
+
 @stage(when=SLEEPS, scalar=True, part_of="settle")
 def fall_asleep_apart(m, d):
     """Put trees to sleep that are ready, in a world without some rows, so with other islands. Part of MuJoCo's mj_sleep."""
@@ -238,7 +247,7 @@ def fall_asleep_apart(m, d):
         d.tree_label[t] = t
     holds = False
     for r in range(d.nefc[0]):
-        if d.efc_D[r] != 0.0:
+        if row_holds(m, d, r):
             unite_trees(m, d, d.tree_label, r)
             holds = True
     if holds:  # else there are no islands, and what the metric joins sleeps tree by tree
