@@ -197,7 +197,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("actuator_force", "nout", REAL, "mixed", "force of each actuator output", "fwd_actuation"),
     Result("qfrc_actuator", "nv", REAL, "mixed", "force of actuators", "fwd_actuation"),
     Result("qfrc_smooth", "nv", REAL, "mixed", "sum of all forces but those of constraints", "fwd_acceleration"),
-    Result("qacc_smooth", "nv", REAL, "mixed", "acceleration without constraints; discrete integrator: change of velocity, by h",
+    Result("qacc_smooth", "nv", REAL, "mixed", "acceleration without constraints; with `discrete` change of velocity, by h",
           "fwd_acceleration"),
     Input("aba_force", "nv", REAL, "mixed", "what `aba` takes: applied force without the bias", "user"),
     Input("aba_diagonal", "nv", REAL, "mixed", "what `aba` takes: what to add to the diagonal of M", "user"),
