@@ -11,16 +11,28 @@ import pytest
 import kinetree as kt
 from kinetree.batch.lanes import LaneData, lanes_of
 from kinetree.conformance.tolerances import LANES, LANES_SOLVED
+from kinetree.fields import PARAMETER
 from kinetree.kernel.machine import machine, machine_named
 from kinetree.model_fields import MODEL_FIELDS
 from tests.pipeline.worlds import CORPUS, loaded, moving, stepped
 
 WIDTH = 8
-SCALED = (
-    "body_mass", "body_inertia", "body_ipos", "body_pos", "dof_damping", "dof_armature", "dof_frictionloss", "jnt_stiffness",
-    "jnt_range", "geom_friction", "geom_solref", "geom_solimp", "geom_margin", "actuator_gainprm", "actuator_biasprm",
-    "actuator_ctrlrange", "tendon_stiffness", "tendon_damping", "tendon_range", "site_pos", "sensor_cutoff", "eq_solref",
-)  # fmt: skip
+# Not varied: what collision trusts to enclose geoms, the shapes these enclose, side sites that exist or not, keyframes, and
+# orientations (as their lengths are one, and their derived matrices agree with them).
+LEFT = {
+    "geom_rbound", "geom_aabb", "bvh_aabb", "oct_aabb", "geom_size", "wrap_prm", "cam_mat0", "light_dir0", "qpos0",
+    "qpos_spring", "eq_data", "mesh_polynormal",
+}  # fmt: skip
+UNIT = ("quat", "axis", "dir")
+SCALED = tuple(
+    name
+    for name, field in MODEL_FIELDS.items()
+    if field.per_world
+    and field.role == PARAMETER
+    and name not in LEFT
+    and not name.startswith("key_")
+    and not any(each in name for each in UNIT)
+)
 OPTIONS = ("timestep", "density", "viscosity", "impratio")
 COMPARED = ("qpos", "qvel", "act", "sensordata", "qacc")
 

@@ -15,7 +15,6 @@ from typing import Any as _Any
 
 from . import forks as _forks  # noqa: F401  # makes them wait for the compiler
 from . import models, pipeline
-from . import staleness as _staleness  # noqa: F401  # gives Data its is_stale and require
 from .geometry.distance import geom_distance
 from .geometry.ray import multi_ray, ray
 from .constraint.contact_force import contact_force, contact_forces, jac_contact

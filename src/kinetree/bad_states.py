@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .dynamics.actuation import MAX_VALUE
 from .dynamics.sleep import update_sleep
 from .dynamics.sleep_state import DOFS, DOFS_END
 from .dynamics.warning import KINDS_OF_WARNING, warn
 from .kernel import kernel
 from .kernel.ops import absolute, any_, happens, not_, where
+from .math.constants import MAX_VALUE
 from .types import DisableBit, EnableBit, WarningType
 
 if TYPE_CHECKING:

@@ -200,7 +200,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Result("qacc_smooth", "nv", REAL, "mixed", "acceleration without constraints; with `discrete` change of velocity, by h",
           "fwd_acceleration"),
     Input("aba_force", "nv", REAL, "mixed", "what `aba` takes: applied force without the bias", "user"),
-    Input("aba_diagonal", "nv", REAL, "mixed", "what `aba` takes: what to add to the diagonal of M", "user"),
+    Input("aba_diagonal", "nv", REAL, "mixed", "what `aba` takes: to add to the diagonal of M; left 0 by stable PD", "user"),
     Result("aba_qacc", "nv", REAL, "mixed", "acceleration under aba_force", "aba"),
     Result("qfrc_constraint", "nv", REAL, "mixed", "force of constraints", "fwd_constraint/inverse"),
     Result("qfrc_inverse", "nv", REAL, "mixed", "applied force that would give qacc", "inverse"),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .bad_states import message
-from .dynamics.actuation import MAX_VALUE
 from .errors import SimulationWarning
+from .math.constants import MAX_VALUE
 from .types import DisableBit, EnableBit, GeomType, Integrator, WarningType
 
 if TYPE_CHECKING:

@@ -220,6 +220,15 @@ def accelerate_in_metric(m, d, *controller):
 
 
 @kernel
+def sense_accelerations(m, d):
+    """Sensors of accelerations and forces; what `rne_post_constraint` found before is no longer valid."""
+    d.flg_rnepost[0] = False
+    if m.nsensor > 0:
+        sensor_acc(m, d)
+        hook(m, d, SENSOR, USER_SENSORS + Stage.ACC)
+
+
+@kernel
 def acceleration_part(m, d, senses, *controller):
     """Forces, accelerations and their sensors. The last part of MuJoCo's mj_forwardSkip."""
     fwd_actuation(m, d)
@@ -230,10 +239,7 @@ def acceleration_part(m, d, senses, *controller):
     if some_sleep_apart(m, d):
         hold_asleep(m, d)
     if senses:
-        d.flg_rnepost[0] = False
-        if m.nsensor > 0:
-            sensor_acc(m, d)
-            hook(m, d, SENSOR, USER_SENSORS + Stage.ACC)
+        sense_accelerations(m, d)
 
 
 @kernel
@@ -442,10 +448,7 @@ def inverse_from(m, d, done, senses):
         velocity_part(m, d, senses)
     inverse_acceleration(m, d)
     if senses:
-        d.flg_rnepost[0] = False
-        if m.nsensor > 0:
-            sensor_acc(m, d)
-            hook(m, d, SENSOR, USER_SENSORS + Stage.ACC)
+        sense_accelerations(m, d)
     restore_acceleration(m, d)
 
 

@@ -122,7 +122,8 @@ def describe_contact(m, d, c, kind, dim, n, body0, body1, active, touching):
     d.efc_pos[row] = where(active, dist, 0.0)
     d.efc_margin[row] = where(active, margin, 0.0)
     d.efc_D[row] = where(active, zero(dist) + 1.0, 0.0)
-    d.efc_diagA[row] = weight  # that of the other rows follows from it
+    for r in range(row, row + contact_width(kind, dim)):
+        d.efc_diagA[r] = weight  # `make_impedance` sets that of all rows by the first
 
 
 @kernel

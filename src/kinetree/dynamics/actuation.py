@@ -9,7 +9,7 @@ Writes: act_dot, actuator_force, qfrc_actuator, and the scratch fields ctrl_used
 
 from ..kernel import kernel, stage
 from ..kernel.ops import absolute, happens, maximum, needs, not_, where, zero
-from ..math.constants import MIN_VALUE
+from ..math.constants import MAX_VALUE, MIN_VALUE
 from ..types import BiasType, DisableBit, DynType, GainType, JointType, TrnType, WarningType
 from .activation import actuator_disabled, next_activation
 from .configuration import quat_exp
@@ -30,8 +30,6 @@ from .servo import (
 )
 from .sleep_state import actuator_sleeps
 from .warning import warn
-
-MAX_VALUE = 1e10  # MuJoCo's mjMAXVAL: beyond it a number counts as bad
 
 
 @kernel

@@ -10,13 +10,7 @@ from ..dynamics.damping import tendon_damping
 from ..kernel import kernel
 from ..kernel.ops import needs
 from ..types import BiasType, DisableBit, GainType, JointType, TrnType
-
-
-@kernel
-def medium_couples(m):
-    """Whether there is a medium: its force on a body slows all dofs that move the body."""
-    passive = m.opt_disableflags & DisableBit.SPRING == 0 or m.opt_disableflags & DisableBit.DAMPER == 0
-    return passive and needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0))
+from .derivative_fluid import has_medium
 
 
 @kernel
@@ -78,7 +72,7 @@ def armature_couples(m):
 @kernel
 def damping_couples(m):
     """Whether the damping of the model has entries beside its diagonal."""
-    if medium_couples(m):
+    if has_medium(m):
         return True
     for t in range(m.ntendon):
         if tendon_couples(m, t):
@@ -92,7 +86,7 @@ def damping_couples(m):
 def couplers(model):
     """What damping couples the dofs of a model, by name: for messages."""
     m = model.record()
-    found = ["damping of the medium (opt.density, opt.viscosity)"] if medium_couples(m) else []
+    found = ["damping of the medium (opt.density, opt.viscosity)"] if has_medium(m) else []
     for kind, count, couples, what in (
         ("tendon", m.ntendon, tendon_couples, "damping over several dofs"),
         ("actuator", m.nactuator, actuator_couples, "velocity feedback on several dofs"),

@@ -8,10 +8,10 @@ as in MuJoCo. Writes: qDeriv = d (qfrc_passive + qfrc_actuator - qfrc_bias) / d 
 from ..dynamics.damping import damping_derivative, resistance_slope, tendon_damping
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END, tendon_sleeps
 from ..kernel import kernel, stage
-from ..kernel.ops import maximum, needs
+from ..kernel.ops import maximum
 from ..types import DisableBit, Integrator
 from .derivative_actuator import add_actuator_derivative
-from .derivative_fluid import add_fluid_derivative, fluid_slopes, symmetric_fluid_slopes
+from .derivative_fluid import add_fluid_derivative, fluid_slopes, has_medium, symmetric_fluid_slopes
 from .derivative_rne import add_bias_derivative, composite_rates
 from .sparse_lu import add_outer_product, diagonal
 
@@ -32,17 +32,14 @@ def add_damper_derivative(m, d, matrix):
 @kernel
 def add_passive_derivative(m, d, matrix, symmetric):
     """Add d qfrc_passive / d qvel, if asked its symmetric part whatever the integrator. MuJoCo's mjd_passive_vel."""
-    disabled = m.opt_disableflags
-    if disabled & DisableBit.SPRING != 0 and disabled & DisableBit.DAMPER != 0:
-        return
-    if needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0)):
+    if has_medium(m):
         if symmetric:
             symmetric_fluid_slopes(m, d)
         else:
             fluid_slopes(m, d)
         for run in range(d.nawake_run[0]):
             add_fluid_derivative(m, d, matrix, run)
-    if disabled & DisableBit.DAMPER == 0:
+    if m.opt_disableflags & DisableBit.DAMPER == 0:
         add_damper_derivative(m, d, matrix)
 
 

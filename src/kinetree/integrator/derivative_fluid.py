@@ -23,7 +23,7 @@ from ..dynamics.fluid import (
 )
 from ..dynamics.sleep_state import BODIES, BODIES_END, DOFS, DOFS_END
 from ..kernel import kernel, stage
-from ..kernel.ops import absolute, any_, maximum, where, zero
+from ..kernel.ops import absolute, any_, maximum, needs, where, zero
 from ..math.constants import MIN_VALUE
 from ..math.spatial import angular, dot6, get6, join, linear, shift_force
 from ..math.vec3 import (
@@ -46,9 +46,16 @@ from ..math.vec3 import (
     transposed,
 )
 from ..needs import MEDIUM, both, integrator, on_request
-from ..types import Integrator
+from ..types import DisableBit, Integrator
 from .derivative_rne import is_lone_body
 from .sparse_lu import diagonal, lower, upper
+
+
+@kernel
+def has_medium(m):
+    """Whether there is a medium, and it acts: its force on a body slows all dofs that move the body."""
+    passive = m.opt_disableflags & DisableBit.SPRING == 0 or m.opt_disableflags & DisableBit.DAMPER == 0
+    return passive and needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0))
 
 
 @kernel

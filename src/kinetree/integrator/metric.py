@@ -36,7 +36,7 @@ from ..math.vec3 import dot, root
 from ..needs import integrator
 from ..types import DisableBit, EnableBit, Integrator, JointType
 from .derivative_actuator import actuator_slope
-from .derivative_fluid import add_fluid_derivative, drag_slopes
+from .derivative_fluid import add_fluid_derivative, drag_slopes, has_medium
 from .derivative_position import length_slope
 from .implicit_inertia import add_to_diagonal, place, start_with_derivative, start_with_inertia
 from .metric_rows import is_diagonal
@@ -153,13 +153,6 @@ def add_actuators(m, d, row):
                 rate = d.actuator_velocity[out]
                 row = add_coupling(m, d, row, who, d.actuator_moment, d.moment_colind, first, n, rate, stiffness, slope)
     return row
-
-
-@kernel
-def has_medium(m):
-    """Whether there is a medium, and it acts."""
-    passive = m.opt_disableflags & DisableBit.SPRING == 0 or m.opt_disableflags & DisableBit.DAMPER == 0
-    return passive and needs((m.opt_density > 0.0) | (m.opt_viscosity > 0.0))
 
 
 @kernel

@@ -4,6 +4,7 @@ from ..kernel import kernel
 from ..kernel.ops import DOUBLE, eps, maximum
 
 MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL: below this a length counts as zero
+MAX_VALUE = 1e10  # MuJoCo's mjMAXVAL: beyond it a number counts as bad
 
 
 @kernel
