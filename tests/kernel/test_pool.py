@@ -14,7 +14,7 @@ import kinetree as kt
 from kinetree.kernel import JIT, float_machine, machine, pool, stage
 from kinetree.kernel.build import Code
 from kinetree.kernel.jit.emit import objects_of
-from kinetree.kernel.levels import level
+from kinetree.kernel.levels import known_levels, level
 
 pytestmark = pytest.mark.skipif(not JIT, reason="nothing is compiled")
 
@@ -49,6 +49,16 @@ def test_workers_make_the_same_code(two_workers, no_compiler_here):
     wanted = {code: objects_of(code, [level()]) for code in made}
     assert len(made) == 3 and len(two_workers) == 2
     assert made == wanted
+
+
+@pytest.mark.skipif(len(known_levels()) < 2, reason="one level alone")
+def test_code_of_a_level_is_the_same_alone_and_with_others(two_workers, no_compiler_here):
+    # both come out otherwise if they are simplified for another level
+    codes = [Code(each.entry, float_machine()) for each in (kt.factor_m, kt.make_m)]
+    together = dict(pool.compile_in_pool(codes, *known_levels()))
+    for k, each in enumerate(known_levels()):
+        alone = dict(pool.compile_in_pool(codes, each))
+        assert {code: contents[k] for code, contents in together.items()} == {c: found for c, (found,) in alone.items()}
 
 
 def test_workers_end_with_the_work(two_workers):
