@@ -61,6 +61,22 @@ def test_code_of_a_level_is_the_same_alone_and_with_others(two_workers, no_compi
         assert {code: contents[k] for code, contents in together.items()} == {c: found for c, (found,) in alone.items()}
 
 
+def test_the_bar_is_there_before_the_first_code_is(two_workers, monkeypatch):
+    said = []
+
+    class Noted(pool.Progress):
+        def _show(self, name):
+            said.append((name, self.finished, len(two_workers)))
+
+    monkeypatch.setattr(pool, "Progress", Noted)
+    codes = some_codes()
+    working = pool.compile_in_pool(codes, level())
+    next(working)
+    largest = max(codes, key=pool.work_of).entry.kernel.__name__
+    assert said[0] == (largest, 0, 0)  # nothing is done, and no worker has started
+    assert len(list(working)) == 2 and [finished for _, finished, _ in said] == [0, 1, 2, 3]
+
+
 def test_workers_end_with_the_work(two_workers):
     working = pool.compile_in_pool(some_codes(), level())
     next(working)
