@@ -21,7 +21,7 @@ from kinetree.kernel.machine import USUAL
 from tests.test_docs import ROOT, WITH_CODE, blocks
 from tests.test_examples import EXAMPLES
 from tests.test_needs import FEATURES
-from tests.wheels import build_wheel, install
+from tests.wheels import build_wheel, common_folder, install, made_once
 
 pytestmark = pytest.mark.skipif(not JIT or level() == NATIVE, reason="no level that wheels have code for")
 COMPILES = {
@@ -31,14 +31,16 @@ COMPILES = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """A wheel with code for the usual machines, for every level of this processor."""
+    """A wheel with code for the usual machines, for every level of this processor; all processes of a run have the same."""
     pytest.importorskip("build")
     pytest.importorskip("hatchling")
     try:
         library.linker()
     except RuntimeError as error:
         pytest.skip(str(error))
-    return build_wheel(tmp_path_factory.mktemp("project"), USUAL, levels())
+    folder = common_folder(tmp_path_factory) / "project"
+    (made,) = made_once(folder, lambda place: build_wheel(place, USUAL, levels())).glob("dist/*.whl")
+    return made
 
 
 @pytest.fixture(scope="module")

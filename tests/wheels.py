@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("src", "pyproject.toml", "README.md", "LICENSE", "hatch_build.py")
@@ -40,6 +45,27 @@ def build_wheel(folder: Path, machines: Iterable[str], levels: Iterable[str]) ->
     assert done.returncode == 0, done.stdout + done.stderr
     (made,) = (folder / "dist").glob("*.whl")
     return made
+
+
+def common_folder(factory: pytest.TempPathFactory) -> Path:
+    """The folder of temporary files of a run of tests, the same for all its processes."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+def made_once(folder: Path, make: Callable[[Path], object]) -> Path:
+    """A folder filled by the first process that asks for it; others wait. What breaks off on the way is made anew."""
+    import fcntl  # there is none where no wheel is made
+
+    part = folder.with_name(f"{folder.name}.part")
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            make(part)
+            part.rename(folder)
+    return folder
 
 
 def needed_with(*names: str) -> list[metadata.Distribution]:
