@@ -21,7 +21,7 @@ from kinetree.kernel.machine import USUAL
 from tests.test_docs import ROOT, WITH_CODE, blocks
 from tests.test_examples import EXAMPLES
 from tests.test_needs import FEATURES
-from tests.wheels import build_wheel, common_folder, install, made_once
+from tests.wheels import build_wheel, common_folder, install, made_once, run
 
 pytestmark = pytest.mark.skipif(not JIT or level() == NATIVE, reason="no level that wheels have code for")
 COMPILES = {
@@ -68,10 +68,15 @@ def test_its_name_says_what_it_is(wheel):
 def test_what_judges_packages_agrees(wheel):
     for command in (("twine", "check", "--strict"), ("auditwheel", "show")):
         pytest.importorskip(command[0])
-        done = subprocess.run([sys.executable, "-m", *command, str(wheel)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    oldest = re.search(r"following platform tag:\s+\"manylinux_2_(\d+)_", done.stdout)
-    assert oldest and int(oldest[1]) <= 17, done.stdout
+        said = run(*command, str(wheel))
+    oldest = re.search(r"following platform tag:\s+\"manylinux_2_(\d+)_", said)
+    assert oldest and int(oldest[1]) <= 17, said
+
+
+def test_it_is_installed_where_it_belongs_alone(wheel, tmp_path):
+    elsewhere = shutil.copy(wheel, tmp_path / wheel.name.replace(platform.machine(), "ppc64le"))
+    with pytest.raises(AssertionError, match="is not a supported wheel on this platform"):
+        install(elsewhere, tmp_path / "site")
 
 
 STATES = """

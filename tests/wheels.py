@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +20,13 @@ ROOT = Path(__file__).parents[1]
 PARTS = ("src", "pyproject.toml", "README.md", "LICENSE", "hatch_build.py")
 
 
+def run(module: str, *arguments: str) -> str:
+    """What a module of this environment says, which must do what it is asked for."""
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def build_wheel(folder: Path, machines: Iterable[str], levels: Iterable[str]) -> Path:
     """A wheel with code for machines and levels, from a copy of the sources; objects come from the store if it has them."""
     from kinetree.kernel.jit import library
@@ -31,18 +37,7 @@ def build_wheel(folder: Path, machines: Iterable[str], levels: Iterable[str]) ->
     (folder / "build" / "prebuilt").mkdir(parents=True)
     for machine in machines:
         library.build(folder / "build" / "prebuilt", machine, tuple(levels))
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--wheel",
-        "--no-isolation",
-        "--outdir",
-        str(folder / "dist"),
-        str(folder),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run("build", "--wheel", "--no-isolation", "--outdir", str(folder / "dist"), str(folder))
     (made,) = (folder / "dist").glob("*.whl")
     return made
 
@@ -81,8 +76,9 @@ def needed_with(*names: str) -> list[metadata.Distribution]:
 
 
 def install(wheel: Path, site: Path, *more: str) -> None:
-    """Unpack a wheel into a folder, to be used as PYTHONPATH of `python -S`, with links to what it requires, and to more."""
-    zipfile.ZipFile(wheel).extractall(site)
+    """Let pip put a wheel into a folder, the PYTHONPATH of a `python -S`, with links to what it requires, and to more."""
+    options = "--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check", "--target"
+    run("pip", "install", *options, str(site), str(wheel))
     (own,) = metadata.distributions(path=[str(site)])
     link(site, *(own.requires or ()), *more)
 
