@@ -157,6 +157,15 @@ def test_the_command_runs(python, tmp_path):
     assert "nothing to compile" in python("-m", "kinetree", "warmup", "humanoid")
 
 
+def test_every_other_command_runs(python, tmp_path):
+    (tmp_path / "parts.csv").write_text("name,mass,x\nleft,1,0\nright,3,2\n")
+    assert json.loads(python("-m", "kinetree", "mass", str(tmp_path / "parts.csv"), "--json"))["total"]["mass"] == 4
+    assert "right_knee" in python("-m", "kinetree", "info", "humanoid")
+    assert "cartpole agrees with MuJoCo" in python("-m", "kinetree", "check", "cartpole", "--states", "1")
+    assert ": 0 files, 0.0 MB" in python("-m", "kinetree", "cache")
+    assert kt.__version__ in python("-m", "kinetree", "--version")
+
+
 def test_what_must_be_compiled_says_what_is_missing(python):
     code = """
 import kinetree as kt
