@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from kinetree.kernel.machine import USUAL
 from tests.test_docs import ROOT, WITH_CODE, blocks
 from tests.test_examples import EXAMPLES
 from tests.test_needs import FEATURES
-from tests.wheels import build_wheel, common_folder, install, made_once, run
+from tests.wheels import PARTS, build_sdist, build_wheel, common_folder, install, made_once, run
 
 pytestmark = pytest.mark.skipif(not JIT or level() == NATIVE, reason="no level that wheels have code for")
 COMPILES = {
@@ -34,6 +35,11 @@ def wheel(tmp_path_factory):
     folder = common_folder(tmp_path_factory) / "project"
     (made,) = made_once(folder, lambda place: build_wheel(place, USUAL, levels())).glob("dist/*.whl")
     return made
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    return build_sdist(tmp_path_factory.mktemp("sdist"))
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +64,19 @@ def test_its_name_says_what_it_is(wheel):
     assert wheel.stat().st_size < 12e6
 
 
-def test_what_judges_packages_agrees(wheel):
-    for command in (("twine", "check", "--strict"), ("auditwheel", "show")):
-        said = run(*command, str(wheel))
+def test_what_judges_packages_agrees(wheel, sdist):
+    run("twine", "check", "--strict", str(wheel), str(sdist))
+    said = run("auditwheel", "show", str(wheel))
     oldest = re.search(r"following platform tag:\s+\"manylinux_2_(\d+)_", said)
     assert oldest and int(oldest[1]) <= 17, said
+
+
+def test_the_sdist_has_all_that_a_wheel_is_built_from(sdist):
+    with tarfile.open(sdist) as archive:
+        held = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
+    files = [path for path in (ROOT / "src" / "kinetree").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    wanted = {Path(part) for part in PARTS if part != "src"} | {path.relative_to(ROOT) for path in files}
+    assert len(files) > 100 and not wanted - held
 
 
 def test_it_is_installed_where_it_belongs_alone(wheel, tmp_path):

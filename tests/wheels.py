@@ -42,6 +42,13 @@ def build_wheel(folder: Path, machines: Iterable[str], levels: Iterable[str]) ->
     return made
 
 
+def build_sdist(folder: Path) -> Path:
+    """The sources as they are published."""
+    run("build", "--sdist", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    (made,) = folder.glob("*.tar.gz")
+    return made
+
+
 def common_folder(factory: pytest.TempPathFactory) -> Path:
     """The folder of temporary files of a run of tests, the same for all its processes."""
     own = factory.getbasetemp()
