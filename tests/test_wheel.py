@@ -172,6 +172,19 @@ def test_every_other_command_runs(python, tmp_path):
     assert kt.__version__ in python("-m", "kinetree", "--version")
 
 
+def test_a_processor_below_all_levels_needs_the_compiler(python):
+    code = """
+import kinetree as kt
+model = kt.load("cartpole")
+try:
+    kt.step(model, kt.Data(model))
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    said = python("-c", code, at_level=NATIVE)
+    assert "comes with no code for a processor like this one" in said and "kinetree[jit]" in said
+
+
 def test_what_must_be_compiled_says_what_is_missing(python):
     code = """
 import kinetree as kt
