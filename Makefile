@@ -49,7 +49,7 @@ versions: .venv/.installed-dev  ## the compiler with every version of llvmlite t
 bench: .venv/.installed-bench  ## ratios against MuJoCo, all in one run
 	$(BIN)/python benchmarks/run.py
 
-wheel: .venv/.installed-dev  ## machine code for all usual processors, then wheel and sdist, in dist/
+wheel: .venv/.installed-dev  ## machine code for all usual processors, then wheel and sdist, in dist/; needs ld, or ziglang
 	rm -rf build/prebuilt dist
 	$(BIN)/python -m kinetree.kernel.jit.library build/prebuilt
 	$(BIN)/python -m build --sdist --wheel

@@ -9,19 +9,19 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 import kinetree as kt
 from kinetree.kernel import JIT
-from kinetree.kernel.jit import library
 from kinetree.kernel.levels import NATIVE, level, levels
 from kinetree.kernel.machine import USUAL
 from tests.test_docs import ROOT, WITH_CODE, blocks
 from tests.test_examples import EXAMPLES
 from tests.test_needs import FEATURES
-from tests.wheels import build_wheel, install
+from tests.wheels import PARTS, build_sdist, build_wheel, common_folder, install, made_once, run
 
 pytestmark = pytest.mark.skipif(not JIT or level() == NATIVE, reason="no level that wheels have code for")
 COMPILES = {
@@ -31,14 +31,15 @@ COMPILES = {
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """A wheel with code for the usual machines, for every level of this processor."""
-    pytest.importorskip("build")
-    pytest.importorskip("hatchling")
-    try:
-        library.linker()
-    except RuntimeError as error:
-        pytest.skip(str(error))
-    return build_wheel(tmp_path_factory.mktemp("project"), USUAL, levels())
+    """A wheel with code for the usual machines, for every level of this processor; all processes of a run have the same."""
+    folder = common_folder(tmp_path_factory) / "project"
+    (made,) = made_once(folder, lambda place: build_wheel(place, USUAL, levels())).glob("dist/*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    return build_sdist(tmp_path_factory.mktemp("sdist"))
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +64,25 @@ def test_its_name_says_what_it_is(wheel):
     assert wheel.stat().st_size < 12e6
 
 
-def test_what_judges_packages_agrees(wheel):
-    for command in (("twine", "check", "--strict"), ("auditwheel", "show")):
-        pytest.importorskip(command[0])
-        done = subprocess.run([sys.executable, "-m", *command, str(wheel)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    oldest = re.search(r"following platform tag:\s+\"manylinux_2_(\d+)_", done.stdout)
-    assert oldest and int(oldest[1]) <= 17, done.stdout
+def test_what_judges_packages_agrees(wheel, sdist):
+    run("twine", "check", "--strict", str(wheel), str(sdist))
+    said = run("auditwheel", "show", str(wheel))
+    oldest = re.search(r"following platform tag:\s+\"manylinux_2_(\d+)_", said)
+    assert oldest and int(oldest[1]) <= 17, said
+
+
+def test_the_sdist_has_all_that_a_wheel_is_built_from(sdist):
+    with tarfile.open(sdist) as archive:
+        held = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
+    files = [path for path in (ROOT / "src" / "kinetree").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    wanted = {Path(part) for part in PARTS if part != "src"} | {path.relative_to(ROOT) for path in files}
+    assert len(files) > 100 and not wanted - held
+
+
+def test_it_is_installed_where_it_belongs_alone(wheel, tmp_path):
+    elsewhere = shutil.copy(wheel, tmp_path / wheel.name.replace(platform.machine(), "ppc64le"))
+    with pytest.raises(AssertionError, match="is not a supported wheel on this platform"):
+        install(elsewhere, tmp_path / "site")
 
 
 STATES = """
@@ -148,6 +161,28 @@ def test_the_command_runs(python, tmp_path):
     said = python("-m", "kinetree", "run", "cartpole", "--seconds", "0.2", "--out", str(tmp_path / "out"))
     assert "cartpole" in said and (tmp_path / "out").exists()
     assert "nothing to compile" in python("-m", "kinetree", "warmup", "humanoid")
+
+
+def test_every_other_command_runs(python, tmp_path):
+    (tmp_path / "parts.csv").write_text("name,mass,x\nleft,1,0\nright,3,2\n")
+    assert json.loads(python("-m", "kinetree", "mass", str(tmp_path / "parts.csv"), "--json"))["total"]["mass"] == 4
+    assert "right_knee" in python("-m", "kinetree", "info", "humanoid")
+    assert "cartpole agrees with MuJoCo" in python("-m", "kinetree", "check", "cartpole", "--states", "1")
+    assert ": 0 files, 0.0 MB" in python("-m", "kinetree", "cache")
+    assert kt.__version__ in python("-m", "kinetree", "--version")
+
+
+def test_a_processor_below_all_levels_needs_the_compiler(python):
+    code = """
+import kinetree as kt
+model = kt.load("cartpole")
+try:
+    kt.step(model, kt.Data(model))
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    said = python("-c", code, at_level=NATIVE)
+    assert "comes with no code for a processor like this one" in said and "kinetree[jit]" in said
 
 
 def test_what_must_be_compiled_says_what_is_missing(python):

@@ -14,7 +14,7 @@ import kinetree as kt
 from kinetree.kernel import JIT, float_machine, machine, pool, stage
 from kinetree.kernel.build import Code
 from kinetree.kernel.jit.emit import objects_of
-from kinetree.kernel.levels import level
+from kinetree.kernel.levels import known_levels, level
 
 pytestmark = pytest.mark.skipif(not JIT, reason="nothing is compiled")
 
@@ -49,6 +49,32 @@ def test_workers_make_the_same_code(two_workers, no_compiler_here):
     wanted = {code: objects_of(code, [level()]) for code in made}
     assert len(made) == 3 and len(two_workers) == 2
     assert made == wanted
+
+
+@pytest.mark.skipif(len(known_levels()) < 2, reason="one level alone")
+def test_code_of_a_level_is_the_same_alone_and_with_others(two_workers, no_compiler_here):
+    # both come out otherwise if they are simplified for another level
+    codes = [Code(each.entry, float_machine()) for each in (kt.factor_m, kt.make_m)]
+    together = dict(pool.compile_in_pool(codes, *known_levels()))
+    for k, each in enumerate(known_levels()):
+        alone = dict(pool.compile_in_pool(codes, each))
+        assert {code: contents[k] for code, contents in together.items()} == {c: found for c, (found,) in alone.items()}
+
+
+def test_the_bar_is_there_before_the_first_code_is(two_workers, monkeypatch):
+    said = []
+
+    class Noted(pool.Progress):
+        def _show(self, name):
+            said.append((name, self.finished, len(two_workers)))
+
+    monkeypatch.setattr(pool, "Progress", Noted)
+    codes = some_codes()
+    working = pool.compile_in_pool(codes, level())
+    next(working)
+    largest = max(codes, key=pool.work_of).entry.kernel.__name__
+    assert said[0] == (largest, 0, 0)  # nothing is done, and no worker has started
+    assert len(list(working)) == 2 and [finished for _, finished, _ in said] == [0, 1, 2, 3]
 
 
 def test_workers_end_with_the_work(two_workers):

@@ -77,18 +77,20 @@ def needed(entries, machine, model=None):
 
 def objects(codes, *levels):
     """Yield codes with their object files, one for each level of processors: from the store, else compiled, and kept there."""
-    absent = []
+    absent = {}  # levels that some codes lack -> these codes, each with what the store has of the others
     for code in codes:
-        found = [store.read(code.symbol, code.identity(each)) for each in levels]
-        if None in found:
-            absent.append(code)
+        found = {each: store.read(code.symbol, code.identity(each)) for each in levels}
+        lacking = tuple(each for each in levels if found[each] is None)
+        if lacking:
+            absent.setdefault(lacking, {})[code] = found
         else:
-            yield code, found
-    for code, contents in compile_in_pool(absent, *levels):
-        COMPILED.append(code.symbol)
-        for each, content in zip(levels, contents, strict=True):
-            store.write(code.symbol, code.identity(each), content)
-        yield code, contents
+            yield code, list(found.values())
+    for lacking, group in absent.items():
+        for code, contents in compile_in_pool(list(group), *lacking):
+            COMPILED.append(code.symbol)
+            for each, content in zip(lacking, contents, strict=True):
+                store.write(code.symbol, code.identity(each), content)
+            yield code, list((group[code] | dict(zip(lacking, contents, strict=True))).values())
 
 
 def _reason(code):

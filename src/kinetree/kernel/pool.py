@@ -59,6 +59,7 @@ def compile_in_pool(codes, *levels):
         count = min(processes(), len(travelling)) if work > WORTH_A_POOL and python_can_start() else 1
         left = list(codes)
         if count > 1:
+            progress.begin(travelling[0].entry.kernel.__name__)  # else the bar would come when the first is done
             for code, contents in _from_workers(travelling, levels, count):
                 left.remove(code)
                 progress.done(code.entry.kernel.__name__, work_of(code))

@@ -36,7 +36,7 @@ class Progress:
             _say("\r\033[K")
 
     def begin(self, name):
-        """An entry is about to be compiled in this process."""
+        """An entry is about to be compiled."""
         self._show(name)
 
     def done(self, name, work):

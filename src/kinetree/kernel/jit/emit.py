@@ -184,12 +184,14 @@ def lowered(code, target):
 
 def objects_of(code, levels):
     """The bytes of object files with the two symbols of an entry, one for each level: they share all but the last part."""
+    # the best level's, whichever are asked for: code of a level must not hang on what is made beside it
+    shared = NATIVE if NATIVE in levels else next(iter(known_levels()))
     with _ONE_AT_A_TIME:
         collecting = gc.isenabled()
         gc.disable()  # a tenth of the compile time
         try:
             machines = [target_machine(level) for level in levels]
-            inner = lowered(code, machines[0])
+            inner = lowered(code, target_machine(shared))
             return [machine.emit_object(optimised(code, inner, machine)) for machine in machines]
         finally:
             if collecting:

@@ -22,18 +22,18 @@ OPTIONS = "-shared --gc-sections --strip-all -z now -z relro -z noexecstack -Bsy
 
 
 def linker():
-    """The command of a linker."""
+    """The command of a linker: that of the package ziglang, else the system's."""
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "ld.lld"]
     for name in ("ld.lld", "ld"):
         if shutil.which(name):
             return [name]
-    raise RuntimeError("no linker: pip install ziglang brings one")
+    raise RuntimeError("libraries of machine code need a linker, ld.lld or ld: pip install ziglang brings one")
 
 
 def build(folder, machine_name, levels, entries=None):
     """The libraries of a machine and their indices, of all entries or some; returns how many bytes they have."""
-    machine, size = machine_named(machine_name), 0
+    machine, size, link = machine_named(machine_name), 0, linker()
     chosen = ENTRIES.values() if entries is None else entries
     codes = [Code(e, machine) for e in chosen if e.runs_on(machine) and e.name.startswith("kinetree.")]
     contents = dict(objects(codes, *levels))
@@ -44,7 +44,7 @@ def build(folder, machine_name, levels, entries=None):
                 paths.append(pathlib.Path(place, f"{code.symbol}.o"))
                 paths[-1].write_bytes(contents[code][k])
             library = pathlib.Path(folder, file_name(machine.name, level) + ".so")
-            subprocess.run([*linker(), *OPTIONS, "-o", str(library), *map(str, paths)], check=True)
+            subprocess.run([*link, *OPTIONS, "-o", str(library), *map(str, paths)], check=True)
             content = library.read_bytes()
             symbols = {c.entry.name: c.symbol for c in codes}
             index = {
