@@ -260,7 +260,8 @@ class StablePD:
             if status in obstacles:
                 obstacles[status]()
             else:
-                steps = steps and (left_to_do(self._model, data, sum(steps), status),)
+                left = left_to_do(self._model, data, sum(steps), status)
+                steps = (left,) if steps else ()
             status = run(kernel, self._model, data, self._arrays, *steps)
         return status
 
