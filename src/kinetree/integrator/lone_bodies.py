@@ -7,7 +7,7 @@ Reads: the metric, rows, qfrc_smooth, velocities. Writes: qacc; qLU (scratch).
 
 from ..dynamics.sleep_state import JOINTS, JOINTS_END
 from ..kernel import kernel, stage
-from ..kernel.ops import any_, where
+from ..kernel.ops import any_, not_, where
 from ..needs import integrator
 from ..types import Integrator, JointType
 from .derivative_rne import add_bias_derivative, composite_rates, is_lone_body
@@ -30,6 +30,18 @@ def set_lone_block(m, d, v, body):
 
 
 @kernel
+def reaches(m, d, r, at):
+    """Where row r, of a constraint or coupling, counts for the dof of its entry.
+
+    Actuators that pull at it in other worlds alone have a zero there; MuJoCo leaves out zeros of actuators, of nothing else.
+    """
+    there = d.efc_D[r] != 0.0
+    if r >= d.nefc[0] and d.efc_id[r] >= m.ntendon:
+        there = there & (d.efc_J[at] != 0.0)
+    return there
+
+
+@kernel
 def is_free(m, d, v):
     """Where no row of a constraint or coupling reaches the six dofs from v on."""
     free = d.time[0] == d.time[0]
@@ -38,7 +50,7 @@ def is_free(m, d, v):
     for r in range(d.nrow[0]):
         for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
             if v <= d.efc_J_colind[at] < v + 6:
-                free = free & (d.efc_D[r] == 0.0)
+                free = free & not_(reaches(m, d, r, at))
     return free
 
 
