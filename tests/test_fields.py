@@ -31,7 +31,7 @@ OWN_FIELDS = {
     "aba_diagonal", "aba_qacc", "capacity", "needed", "overflow", "solver_improvement", "solver_gradient",
     "solver_lineslope", "ngroup", "group_part", "dof_run", "row_run", "nawake_run", "awake_run", "qpos_asleep",
     "edition_asleep", "tree_order", "frame_asleep", "nrow", "nentry", "nmetric", "efc_bare", "metric", "metric_LD",
-    "metric_LDiagInv", "metric_diag", "metric_shift",
+    "metric_LDiagInv", "metric_diag", "metric_shift", "continuous",
 }  # fmt: skip  # kinetree's, not MuJoCo's
 STEP_SIZES = ("ncon", "ne", "nf", "nl", "nefc", "nJ", "nY", "nisland", "nidof")
 # MuJoCo's fields that each step sizes anew, and these sizes; arrays by island have room for as many as there are trees.

@@ -295,7 +295,7 @@ def come_to_rest(m, d):
 
 @kernel
 def take_step_map(m, d):
-    """With the discrete integrator, accelerations as they are by now: where trees fell asleep, those of the pass after that."""
+    """Accelerations as they are by now: with the discrete integrator they are those of the step."""
     for i in range(m.nv):
         d.step_acc[i] = d.qacc[i]
 
@@ -310,7 +310,7 @@ def advance(m, d, *controller):
     advance_inputs(m, d)
     come_to_rest(m, d, *controller)
     if d.overflow[0] == 0:  # else a callback has raised, and the driver puts the state back
-        if m.opt_integrator == Integrator.DISCRETE:
+        if m.opt_integrator == Integrator.DISCRETE and m.opt_enableflags & EnableBit.SLEEP:
             take_step_map(m, d)
         advance_state(m, d)
         if some_sleep_apart(m, d):
@@ -356,6 +356,7 @@ def rk4_end(m, d):
 @stage(when=integrator(Integrator.DISCRETE))
 def discrete(m, d):
     """One step of the discrete integrator, which `forward` has found: qacc is the change of velocity. MuJoCo's mj_advance."""
+    take_step_map(m, d)
     advance(m, d)
 
 

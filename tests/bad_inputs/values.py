@@ -119,7 +119,7 @@ OPTIONS = [
     Case("gravity None", put("model.opt.gravity", None), TypeError, "opt.gravity: expected numbers, got None"),
     Case("integrator", put("model.opt.integrator", 17), ValueError, "opt.integrator: 17 is none of EULER=0, RK4=1"),
     Case("integrator by name", put("model.opt.integrator", "RK4"), TypeError,
-         "opt.integrator: expected whole numbers, got 'RK4'"),
+         "opt.integrator: expected one of kt.Integrator.EULER, kt.Integrator.RK4,"),
     Case("integrator fraction", put("model.opt.integrator", 0.5), TypeError,
          "opt.integrator: expected whole numbers, got 0.5"),
     Case("cone", put("model.opt.cone", 2), ValueError, "opt.cone: 2 is none of PYRAMIDAL=0, ELLIPTIC=1"),

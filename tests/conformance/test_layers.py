@@ -29,6 +29,7 @@ FIELDS = {(layer.name, field.name): field for layer in LAYERS for field in layer
 # Models whose motion is so violent, without constraints, that MuJoCo resets it on the way: both sides must then do the same.
 RESET = {
     "tests/models/passive.xml": "springs far from their rest positions, too stiff for the time step",
+    "tests/models/discrete.xml": "springs and servos far from their rest positions, at a rough time step",
 }
 # Fields that are zero in every model, and why.
 ZERO = {
@@ -38,6 +39,8 @@ ZERO = {
 FOUND, CONVEX_FOUND, ROWS, SOLVED, SENSED, INVERSE, DEFAULT, MOVED = (layer.name for layer in CONTACT_LAYERS)
 (SHIPPED,), (ASLEEP,) = ((layer.name for layer in layers) for layers in (SHIPPED_LAYERS, SLEEP_LAYERS))
 UNDECIDED = {
+    # a motion so violent that MuJoCo, started 1e-13 away, is reset at another time
+    "tests/models/discrete.xml": {TRAJECTORY.name},
     # an orientation servo at its limit, which implicitfast takes as limited or not
     "tests/models/actuators.xml": {SHIPPED},
     # of two cylinders' rims the corners that count; wedges that tumble over each other
@@ -145,7 +148,9 @@ def test_corpus(entry, states):
 
     watched = [*ONE_STATE, dataclasses.replace(TRAJECTORY, oracle=oracle)]
     assert_expected(entry, check(entry.source(), states, seed=0, name=entry.name, layers=watched))
-    assert len(resets) == states and any(resets) == (entry.name in RESET), f"{entry.name}: resets in {resets}"
+    again = bool(UNDECIDED.get(entry.name, set()) & {TRAJECTORY.name})  # from a state nearby, to see how far MuJoCo differs
+    assert len(resets) >= states and (again or len(resets) == states)
+    assert any(resets) == (entry.name in RESET), f"{entry.name}: resets in {resets}"
 
 
 @pytest.mark.parametrize("entry, states", compared())

@@ -9,7 +9,7 @@ import kinetree as kt
 from kinetree.batch.lanes import lanes_of
 from kinetree.conformance.states import random_quaternion
 from kinetree.control.arrays import Arrays, entry
-from kinetree.control.forward import evaluate
+from kinetree.control.forward import run_evaluate
 from kinetree.control.solvers import SOLVERS
 from tests.control.reference import controller, position_error, problem
 from tests.trees import random_tree
@@ -110,7 +110,7 @@ def test_half_a_turn_goes_one_way_in_single_precision(axis):
         data.qpos = start if lane % 2 else -start
         arrays["target"][..., lane] = kt.integrate_pos(model, start, turn, 1.0) * (1 if lane % 3 else -1)
     lanes = lanes_of(model, worlds, "float32")
-    entry(evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address)
+    assert entry(run_evaluate, lanes.machine, model)(model.address, lanes.address, arrays.address) == 0
     wanted = error_of(BALL, [1, 0, 0, 0], about(unit, np.pi))
     np.testing.assert_allclose(arrays["error"], np.tile(wanted[:, None], 16), atol=1e-5)
 

@@ -240,7 +240,7 @@ def row_holds(m, d, r):
     return False
 
 
-@stage(when=SLEEPS, scalar=True, part_of="settle")
+@stage(when=SLEEPS, scalar=True, part_of="integrate")
 def fall_asleep_apart(m, d):
     """Put trees to sleep that are ready, in a world without some rows, so with other islands. Part of MuJoCo's mj_sleep."""
     for t in range(m.ntree):

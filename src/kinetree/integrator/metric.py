@@ -228,7 +228,8 @@ def set_rows(m, d):
 def effective_metric(m, d):
     """The inertia with damping and stiffness at the end of the step, and rows of constraints that go by it.
 
-    Comes after positions, velocities and actuation, before accelerations. Without room there is none: this pass will run again.
+    Comes after positions, velocities and actuation, before accelerations: part of MuJoCo's mj_forward. Without room there is
+    none, and this pass will run again.
     """
     d.nmetric[0] = 0
     if fits(d, MAXMETRIC, m.nC):

@@ -18,7 +18,7 @@ from ..constraint.rows import put_entry
 from ..dynamics.feedback import actuator_is_implicit, takes_couplings, tendon_is_implicit
 from ..dynamics.sleep_state import actuator_sleeps, dof_sleeps, tendon_sleeps
 from ..kernel import kernel, stage
-from ..kernel.ops import any_
+from ..kernel.ops import needs
 from ..needs import integrator
 from ..types import Integrator, JointType
 
@@ -50,7 +50,7 @@ def add_row(m, d, who, values, columns, first, n, sparse):
         rows_fit, entries_fit = fits(d, MAXEFC, row + 1), fits(d, MAXJ, at + n)
         if rows_fit and entries_fit:
             for k in range(first, first + n):
-                if not dof_sleeps(m, d, columns[k]) and (not sparse or any_(values[k] != 0.0)):
+                if not dof_sleeps(m, d, columns[k]) and (not sparse or needs(values[k] != 0.0)):
                     put_entry(d, at, columns[k], values[k])
                     at += 1
             d.efc_type[row], d.efc_id[row], d.efc_D[row] = 0, who, 0.0

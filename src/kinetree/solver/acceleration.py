@@ -18,7 +18,10 @@ from .pattern import set_pattern
 
 @stage(when=both(integrator(Integrator.DISCRETE), metric_couples), part_of="fwd_acceleration")
 def solve_coupled(m, d):
-    """Replace sol_step by accelerations in a metric with couplings, by the solver's Hessian without rows of constraints."""
+    """Replace sol_step by accelerations in a metric with couplings, by the solver's Hessian without rows of constraints.
+
+    Part of MuJoCo's mj_fwdAcceleration.
+    """
     set_pattern(m, d)
     if d.overflow[0] == 0:
         make_smooth_hessian(m, d)
