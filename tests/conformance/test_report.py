@@ -248,7 +248,7 @@ def test_page_shows_differences(monkeypatch):
     def change(values):
         values[1, 0] += 1.0
 
-    monkeypatch.setattr("kinetree.conformance.report.check", lambda source, states, seed, name: check(
+    monkeypatch.setattr("kinetree.conformance.report.check", lambda source, states, seed, name, integrator: check(
         source, states, seed, name, perturbed(LAYERS[0], "xipos", change)))  # fmt: skip
     page = markdown(survey([("joints", JOINTS)], states=1), layers=LAYERS[:1])
     assert "| models | 0 | 0 | 1 |" in page and "xipos" in page and "FAIL joints" in page

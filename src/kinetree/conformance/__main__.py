@@ -35,10 +35,13 @@ def main(arguments: list[str] | None = None) -> int:
         return _write_page(options)
     if not options.models:
         parser.error("name a model or a corpus")
-    kind = None if options.integrator is None else Integrator[options.integrator.upper()]
-    reports = [check(model, options.states, options.seed, integrator=kind) for model in options.models]
+    reports = [check(model, options.states, options.seed, integrator=_integrator(options)) for model in options.models]
     print("\n\n".join(str(report) for report in reports))
     return 0 if all(report.ok for report in reports) else 1
+
+
+def _integrator(options: argparse.Namespace) -> Integrator | None:
+    return None if options.integrator is None else Integrator[options.integrator.upper()]
 
 
 def _write_page(options: argparse.Namespace) -> int:
@@ -48,9 +51,10 @@ def _write_page(options: argparse.Namespace) -> int:
         page = options.output.read_text(encoding="utf-8")
         options.output.write_text(with_section(page, changes, mujoco.__version__), encoding="utf-8")
         return 0
-    outcomes = survey(corpus["corpus"](), options.states, options.seed)
-    page = markdown(outcomes, options.states, options.seed, unloadable=corpus["unloadable"]())
-    page = with_section(page, changes, mujoco.__version__) if changes else page
+    kind = _integrator(options)
+    outcomes = survey(corpus["corpus"](), options.states, options.seed, kind)
+    page = markdown(outcomes, options.states, options.seed, unloadable=corpus["unloadable"](), integrator=kind)
+    page = with_section(page, changes, mujoco.__version__) if changes and kind is None else page
     if options.output is None:
         print(page)
     else:

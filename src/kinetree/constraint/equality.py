@@ -253,7 +253,7 @@ def scalar_equality(m, d, e):
         count(d, 1, n)
 
 
-@stage(when=some("neq"), part_of="make_constraint")
+@stage(when=some("neq"), part_of="make_constraint", unfused=True)
 def equality_rows(m, d):
     """Rows of all equalities that are on, in the order of the model. MuJoCo's mj_instantiateEquality.
 
