@@ -25,7 +25,6 @@ import kinetree as kt
 from kinetree import pipeline
 from kinetree.batch.lanes import lanes_of
 from kinetree.kernel import float_machine
-from kinetree.solver.newton import newton_direction
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # another installed package has folders of tests too
 from tests.corpora import entries  # noqa: E402
@@ -157,7 +156,7 @@ def lane_worlds(model: kt.Model, mj: mujoco.MjModel, strength: float, seconds: f
 
 
 def measure_lanes(report: Report, label: str, source: Any, strength: float, seconds: float, rounds: int) -> None:
-    """A step of Newton's method, the whole solve and the forward pass of eight worlds, one by one and side by side."""
+    """The whole solve and the forward pass of eight worlds, one by one and side by side."""
     model = kt.load(source)
     worlds = lane_worlds(model, model.to_mujoco(), strength, seconds)
     lanes = lanes_of(model, worlds)
@@ -166,8 +165,7 @@ def measure_lanes(report: Report, label: str, source: Any, strength: float, seco
         "ncon": [w.ncon for w in worlds], "nefc": [w.nefc for w in worlds], "niter": [int(w.solver_niter[0]) for w in worlds],
         "together": {name: int(np.max(getattr(lanes, name)[0])) for name in ("ncon", "nefc", "solver_niter")},
     }  # fmt: skip
-    promised = {newton_direction: "a step of Newton's method", pipeline.fwd_constraint: "the whole solve"}
-    for stage in (*promised, pipeline.forward):
+    for stage in (pipeline.fwd_constraint, pipeline.forward):
         names = {
             "one": stage.compile_for(float_machine()), "side": stage.compile_for(lanes.machine),
             "model": model.address, "worlds": [world.address for world in worlds], "lanes": lanes.address,
@@ -178,8 +176,8 @@ def measure_lanes(report: Report, label: str, source: Any, strength: float, seco
             Candidate(side, "side(model, lanes)", names, LANES),
         ], rounds)  # fmt: skip
         ratio = report.ratio(f"{one} / {LANES} lanes", one, side)
-        if stage in promised:
-            what = f"{label}: {promised[stage]} on 8 lanes, times faster per world than floats"
+        if stage is pipeline.fwd_constraint:
+            what = f"{label}: the whole solve on 8 lanes, times faster per world than floats"
             report.targets.append(Target(what, ratio, ">=", 3.0))
     report.notes.append(f"{label}: rows {counts['nefc']}, together on lanes {counts['together']['nefc']}; iterations "
                         f"{counts['niter']}, together {counts['together']['solver_niter']}")  # fmt: skip
