@@ -13,7 +13,7 @@ from .layer import Layer
 
 REPEATS, FEWEST_REPEATS = 400, 4
 """Runs after which MuJoCo counts as agreeing with itself: of a small model, and of a large one at least."""
-REPEATED = 3_000_000
+REPEATED = 24_000_000
 """Work of all such runs of one layer in one state."""
 MOTION = 100_000
 """Work of one motion, which each side does once."""
