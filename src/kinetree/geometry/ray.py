@@ -17,13 +17,14 @@ import numpy as np
 from ..data import let_in
 from ..dynamics.kinematics import kinematics
 from ..fields import REAL, Field
-from ..kernel import JIT, Entry, float_machine, kernel
+from ..kernel import JIT, Entry, float_machine, kernel, stage
 from ..kernel.dispatch import dispatch
-from ..kernel.ops import maximum, minimum, zero
+from ..kernel.ops import any_, maximum, minimum, not_, where, zero
 from ..kernel.stage import check_arguments, plain
 from ..layout import Layout, checked
 from ..math.constants import MIN_VALUE
-from ..math.vec3 import add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, scale, sub
+from ..math.vec3 import add_scaled, dot, get3, get9, mul_mat_t_vec, mul_mat_vec, norm, scale, set3, sub, where3
+from ..needs import some
 from ..types import GeomType
 from .ray_hfield import ray_hfield
 from .ray_mesh import ray_mesh
@@ -39,26 +40,29 @@ ALL_GROUPS = (1 << GROUPS) - 1
 NOBODY = -1  # the body to leave out, if none is
 MARGIN = 1.0 + 1e-6  # by which the balls around geoms are taken larger: they touch what they hold
 
-ray_geom = dispatch(RAY, "m, sizes, g, p, v", ray_nothing)
+ray_geom = dispatch(
+    {kind: row for kind, row in RAY.items() if kind != GeomType.HFIELD}, "m, sizes, g, p, v", ray_nothing
+)
 
 
-@kernel(scalar=True)
+@kernel
 def is_seen(m, g, groups, static, exclude):
-    """Whether rays meet geom g: visible, in one of the groups (bits), not of the excluded body, static only if wanted."""
+    """Where rays meet geom g: visible, in one of the groups (bits), not of the excluded body, static only if wanted."""
     material, body = m.geom_matid[g], m.geom_bodyid[g]
     alpha = m.geom_rgba[g, 3] if material < 0 else m.mat_rgba[material, 3]
     group = minimum(maximum(m.geom_group[g], 0), GROUPS - 1)
     wanted = static != 0 or m.body_weldid[body] != 0
-    return body != exclude and alpha != 0.0 and wanted and (groups >> group) & 1 != 0
+    return (alpha != 0.0) & (body != exclude and wanted and (groups >> group) & 1 != 0)
 
 
-@kernel(scalar=True)
+@kernel
 def is_beyond(m, d, g, point, cutoff):
     """Whether the ball around geom g is farther from a point than the cutoff; a plane is never left out."""
-    return m.geom_type[g] != GeomType.PLANE and norm(sub(point, get3(d.geom_xpos, g))) > cutoff + m.geom_rbound[g]
+    distance = norm(sub(point, get3(d.geom_xpos, g)))
+    return (distance > cutoff + m.geom_rbound[g]) & (m.geom_type[g] != GeomType.PLANE)
 
 
-@kernel(scalar=True)
+@kernel
 def may_meet(m, g, centre, direction, best):
     """Whether a ray can meet geom g before `best`, judged by the ball around it, whose centre is given from the start on."""
     r = MARGIN * m.geom_rbound[g]
@@ -68,7 +72,29 @@ def may_meet(m, g, centre, direction, best):
     return near | (m.geom_type[g] == GeomType.PLANE)
 
 
-@kernel(scalar=True)
+@stage(scalar=True, when=some("nhfield"), part_of="rangefinders")
+def meet_field(m, d):
+    """Where the ray in ray_line meets the height field in ray_geom, and the normal there, in ray_met; -1 if nowhere."""
+    d.ray_met[0] = -1.0
+    if d.ray_asks[0] > 0.0:
+        x, n = ray_hfield(m, m.geom_size, d.ray_geom[0], get3(d.ray_line, 0), get3(d.ray_line, 1))
+        d.ray_met[0] = x
+        for k in range(3):
+            d.ray_met[1 + k] = n[k]
+
+
+@kernel
+def staged_field(m, d, g, p, v, asked):
+    """`ray_hfield` by its stage, in the worlds that ask: cells steer addresses, so lanes treat one world at a time."""
+    set3(d.ray_line, 0, p)
+    set3(d.ray_line, 1, v)
+    d.ray_asks[0] = where(asked, zero(p[0]) + 1.0, 0.0)
+    d.ray_geom[0] = g
+    meet_field(m, d)
+    return d.ray_met[0], (d.ray_met[1], d.ray_met[2], d.ray_met[3])
+
+
+@kernel
 def nearest(m, d, point, direction, groups, static, exclude, cutoff):
     """The first geom on a ray of unit direction: distance [m], id, outward unit normal; -1, -1, 0 if there is none.
 
@@ -78,16 +104,25 @@ def nearest(m, d, point, direction, groups, static, exclude, cutoff):
     best, geom, normal = none - 1.0, -1, (none, none, none)
     for g in range(m.ngeom):
         centre = sub(get3(d.geom_xpos, g), point)
-        if may_meet(m, g, centre, direction, best) and is_seen(m, g, groups, static, exclude):
-            if cutoff < 0.0 or not is_beyond(m, d, g, point, cutoff):
+        near = may_meet(m, g, centre, direction, best)
+        if any_(near):
+            near = near & is_seen(m, g, groups, static, exclude)
+            if cutoff >= 0.0:
+                near = near & not_(is_beyond(m, d, g, point, cutoff))
+            if any_(near):
                 axes = get9(d.geom_xmat, g)
                 p, v = scale(mul_mat_t_vec(axes, centre), -1.0), mul_mat_t_vec(axes, direction)
-                x, n = ray_geom(m.geom_type[g], m, m.geom_size, g, p, v)
-                if nearer(best, x):
-                    best, geom, normal = x, g, n
-    if geom >= 0:
-        normal = mul_mat_vec(get9(d.geom_xmat, geom), scale(normal, 1.0 / norm(normal)))
-    return best, geom, normal
+                if m.geom_type[g] == GeomType.HFIELD:
+                    x, n = staged_field(m, d, g, p, v, near)
+                else:
+                    x, n = ray_geom(m.geom_type[g], m, m.geom_size, g, p, v)
+                first = near & nearer(best, x)
+                best, geom, normal = (
+                    where(first, x, best),
+                    where(first, g, geom),
+                    where3(first, mul_mat_vec(axes, n), normal),
+                )
+    return best, geom, scale(normal, 1.0 / where(best < 0.0, 1.0, norm(normal)))
 
 
 # from Python

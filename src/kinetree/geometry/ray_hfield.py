@@ -5,7 +5,8 @@ A height field is a box below z = 0 and a block above it whose top is made of tw
 """
 
 from ..kernel import kernel
-from ..kernel.ops import maximum, minimum, where, zero
+from ..kernel.ops import absolute, maximum, minimum, where, zero
+from ..math.constants import resolved
 from ..math.vec3 import add_scaled
 from .ray_mesh import APPROACH, ray_triangle
 from .ray_shapes import box_crossings, box_surface, face_normal, nearer, slab
@@ -13,18 +14,14 @@ from .ray_shapes import box_crossings, box_surface, face_normal, nearer, slab
 PAD = 1e-6
 """Share of a cell by which it is taken larger, so that a ray along a line of the grid meets the cells on both sides."""
 
+ASIDE = 1e-6
+"""Share of the lengths at hand by which a ray must stay above or below a cell to pass it by: triangles have a rim (EDGE)."""
+
 
 @kernel(scalar=True)
 def cell(x, count):
     """The cell of a row of cells that x, counted in cells, lies in; the first or the last if it lies outside."""
-    low, high = 0, count
-    while high - low > 1:  # halving, not rounding: an integer cannot be made of a scalar on every machine
-        middle = (low + high) // 2
-        if x >= middle:
-            low = middle
-        else:
-            high = middle
-    return low
+    return int(maximum(minimum(x, count - 1.0), 0.0))
 
 
 @kernel(scalar=True)
@@ -51,6 +48,16 @@ def grid_point(m, h, row, col, p):
 
 
 @kernel(scalar=True)
+def passes_by(m, h, row, col, low, high):
+    """Whether a stretch of a ray between two heights stays above or below all four corners of a cell."""
+    a, b = elevation(m, h, row, col), elevation(m, h, row, col + 1)
+    c, e = elevation(m, h, row + 1, col), elevation(m, h, row + 1, col + 1)
+    top = m.hfield_size[h, 2] * (maximum(maximum(a, b), maximum(c, e)))
+    bottom = m.hfield_size[h, 2] * (minimum(minimum(a, b), minimum(c, e)))
+    return low > top or high < bottom
+
+
+@kernel(scalar=True)
 def ray_surface(m, h, p, v, length):
     """The nearest triangle of the surface over a stretch of the ray, or -1, and its normal."""
     dx, dy = spacing(m, h)
@@ -58,18 +65,23 @@ def ray_surface(m, h, p, v, length):
     x0, vx = (p[0] + m.hfield_size[h, 0]) / dx, v[0] / dx  # counted in cells
     y0, vy = (p[1] + m.hfield_size[h, 1]) / dy, v[1] / dy
     y1 = y0 + length * vy
+    aside = resolved(ASIDE, x0) * (absolute(p[2]) + length + m.hfield_size[h, 2])
     best, normal = zero(x0) - 1.0, p
     for r in range(cell(minimum(y0, y1) - PAD, rows), cell(maximum(y0, y1) + PAD, rows) + 1):
         begin, end = slab(y0 - (r + 0.5), vy, 0.5 + PAD)  # the stretch over this row
-        a, b = x0 + maximum(begin, 0.0) * vx, x0 + minimum(end, length) * vx
+        begin, end = maximum(begin, 0.0), minimum(end, length)
+        a, b = x0 + begin * vx, x0 + end * vx
         for c in range(cell(minimum(a, b) - PAD, cols), cell(maximum(a, b) + PAD, cols) + 1):
-            near, far = grid_point(m, h, r, c, p), grid_point(m, h, r + 1, c + 1, p)
-            for half in range(2):  # below and above the diagonal
-                middle = grid_point(m, h, r + half, c + 1 - half, p)
-                x, n = ray_triangle(v, near, middle, far)
-                if nearer(best, x):
-                    s = 1.0 - 2.0 * half
-                    best, normal = x, (s * n[0], s * n[1], s * n[2])  # upward
+            over, out = slab(x0 - (c + 0.5), vx, 0.5 + PAD)  # the stretch over this cell
+            z0, z1 = p[2] + maximum(over, begin) * v[2], p[2] + minimum(out, end) * v[2]
+            if not passes_by(m, h, r, c, minimum(z0, z1) - aside, maximum(z0, z1) + aside):
+                near, far = grid_point(m, h, r, c, p), grid_point(m, h, r + 1, c + 1, p)
+                for half in range(2):  # below and above the diagonal
+                    middle = grid_point(m, h, r + half, c + 1 - half, p)
+                    x, n = ray_triangle(v, near, middle, far)
+                    if nearer(best, x):
+                        s = 1.0 - 2.0 * half
+                        best, normal = x, (s * n[0], s * n[1], s * n[2])  # upward
     return best, normal
 
 

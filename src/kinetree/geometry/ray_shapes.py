@@ -7,111 +7,107 @@ half its digits.
 """
 
 from ..kernel import kernel
-from ..kernel.ops import absolute, maximum, minimum, sqrt, where, zero
+from ..kernel.ops import absolute, any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.constants import MIN_VALUE
-from ..math.vec3 import add_scaled, dot, get3
+from ..math.vec3 import add_scaled, dot, get3, where3
 from ..types import GeomType
 
 INF = float("inf")
 
 
-@kernel(scalar=True)
+@kernel
 def along(p, v, x):
     """The point of the ray at x."""
     return add_scaled(p, v, x)
 
 
-@kernel(scalar=True)
+@kernel
 def nearer(best, x):
     """Whether a crossing at x lies ahead and comes before the best one so far, which is negative if there is none."""
     return (x >= 0.0) & ((best < 0.0) | (x < best))
 
 
-@kernel(scalar=True)
+@kernel
 def crossings(p, v, square):
     """Both x at which the line is at that squared distance from the origin, the smaller first; -1 twice if nowhere."""
     a = dot(v, v)
-    none = zero(a) - 1.0
-    if a < MIN_VALUE:  # along the axis of a cylinder
-        return none, none
+    axial = a < MIN_VALUE  # along the axis of a cylinder
+    a = where(axial, 1.0, a)
     middle = -dot(p, v) / a
     closest = along(p, v, middle)
     rest = square - dot(closest, closest)
-    if rest < 0.0:
-        return none, none
-    half = sqrt(rest / a)
-    return middle - half, middle + half
+    meets = (rest >= 0.0) & not_(axial)
+    if not any_(meets):
+        return zero(a) - 1.0, zero(a) - 1.0
+    half = sqrt(where(meets, rest, 0.0) / a)
+    return where(meets, middle - half, -1.0), where(meets, middle + half, -1.0)
 
 
-@kernel(scalar=True)
+@kernel
 def ahead(both):
     """The first of two ordered crossings that lies ahead, or a negative number."""
     return where(both[0] >= 0.0, both[0], both[1])
 
 
-@kernel(scalar=True)
+@kernel
 def slab(p, v, half):
     """Interval of x in which one coordinate stays within -half..half; it ends before it begins if that never happens."""
-    if absolute(v) < MIN_VALUE:
-        out = where(absolute(p) <= half, INF, -INF) + zero(p)
-        return -out, out
+    still = absolute(v) < MIN_VALUE
+    out = where(absolute(p) <= half, zero(p) + INF, zero(p) - INF)
+    v = where(still, 1.0, v)
     a, b = (-half - p) / v, (half - p) / v
-    return minimum(a, b), maximum(a, b)
+    return where(still, -out, minimum(a, b)), where(still, out, maximum(a, b))
 
 
-@kernel(scalar=True)
+@kernel
 def box_crossings(p, v, size):
     """Where the line enters and leaves a box, as (enter, axis, leave, axis); it meets the box if enter <= leave."""
     enter, leave = slab(p[0], v[0], size[0])
     first, last = 0, 0
     for k in range(1, 3):
         a, b = slab(p[k], v[k], size[k])
-        if a > enter:
-            enter, first = a, k
-        if b < leave:
-            leave, last = b, k
+        later, sooner = a > enter, b < leave
+        enter, first = where(later, a, enter), where(later, k, first)
+        leave, last = where(sooner, b, leave), where(sooner, k, last)
     return enter, first, leave, last
 
 
-@kernel(scalar=True)
+@kernel
 def face_normal(v, axis, sign):
     """The vector along one axis that points with (1) or against (-1) the ray."""
-    s = where(v[axis] < 0.0, -sign, sign) + zero(v[0])
-    return where(axis == 0, s, 0.0), where(axis == 1, s, 0.0), where(axis == 2, s, 0.0)
+    s = zero(v[0]) + sign
+    x, y, z = where(v[0] < 0.0, -s, s), where(v[1] < 0.0, -s, s), where(v[2] < 0.0, -s, s)
+    return where(axis == 0, x, 0.0), where(axis == 1, y, 0.0), where(axis == 2, z, 0.0)
 
 
-@kernel(scalar=True)
+@kernel
 def box_surface(p, v, size):
     """First crossing with a box of these half sizes about the origin, and the normal there."""
     enter, first, leave, last = box_crossings(p, v, size)
-    if (enter > leave) | (leave < 0.0):
-        return zero(enter) - 1.0, p
-    if enter >= 0.0:
-        return enter, face_normal(v, first, -1.0)
-    return leave, face_normal(v, last, 1.0)
+    meets, outside = (enter <= leave) & (leave >= 0.0), enter >= 0.0
+    normal = where3(outside, face_normal(v, first, -1.0), face_normal(v, last, 1.0))
+    return where(meets, where(outside, enter, leave), -1.0), normal
 
 
-@kernel(scalar=True)
+@kernel
 def ray_nothing(m, sizes, g, p, v):
     """A shape that no ray meets."""
     return zero(p[0]) - 1.0, p
 
 
-@kernel(scalar=True)
+@kernel
 def ray_plane(m, sizes, g, p, v):
     """The front of a plane, within the drawn rectangle where it has sizes."""
-    none = zero(p[0]) - 1.0
-    normal = (zero(none), zero(none), zero(none) + 1.0)
-    if v[2] > -MIN_VALUE:
-        return none, normal
-    x = -p[2] / v[2]
+    o = zero(p[0])
+    falls = v[2] <= -MIN_VALUE
+    x = -p[2] / where(falls, v[2], -1.0)
     q = along(p, v, x)
     a, b = sizes[g, 0], sizes[g, 1]
     within = ((a <= 0.0) | (absolute(q[0]) <= a)) & ((b <= 0.0) | (absolute(q[1]) <= b))
-    return where(within & (x >= 0.0), x, none), normal
+    return where(falls & within & (x >= 0.0), x, -1.0), (o, o, o + 1.0)
 
 
-@kernel(scalar=True)
+@kernel
 def ray_sphere(m, sizes, g, p, v):
     """A sphere."""
     r = sizes[g, 0]
@@ -119,26 +115,23 @@ def ray_sphere(m, sizes, g, p, v):
     return x, along(p, v, x)
 
 
-@kernel(scalar=True)
+@kernel
 def ray_capsule(m, sizes, g, p, v):
     """A capsule: the round side between its ends, and the outer half of a ball at each of them."""
     r, h = sizes[g, 0], sizes[g, 1]
-    none = zero(p[0])
-    best = none - 1.0
-    x = ahead(crossings((p[0], p[1], none), (v[0], v[1], none), r * r))
-    if nearer(best, x) & (absolute(p[2] + x * v[2]) <= h):
-        best = x
+    o = zero(p[0])
+    x = ahead(crossings((p[0], p[1], o), (v[0], v[1], o), r * r))
+    best = where((x >= 0.0) & (absolute(p[2] + x * v[2]) <= h), x, -1.0)
     for side in range(2):
         s = 2.0 * side - 1.0
         both = crossings((p[0], p[1], p[2] - s * h), v, r * r)
         for k in range(2):
-            if nearer(best, both[k]) & (s * (p[2] + both[k] * v[2]) >= h):
-                best = both[k]
+            best = where(nearer(best, both[k]) & (s * (p[2] + both[k] * v[2]) >= h), both[k], best)
     q = along(p, v, best)
     return best, (q[0], q[1], q[2] - minimum(h, maximum(-h, q[2])))  # away from the nearest point of the axis
 
 
-@kernel(scalar=True)
+@kernel
 def ray_ellipsoid(m, sizes, g, p, v):
     """An ellipsoid: a ball of radius one in scaled axes."""
     s = get3(sizes, g)
@@ -149,26 +142,24 @@ def ray_ellipsoid(m, sizes, g, p, v):
     return x, (n[0] / s[0], n[1] / s[1], n[2] / s[2])
 
 
-@kernel(scalar=True)
+@kernel
 def ray_cylinder(m, sizes, g, p, v):
     """A cylinder: the round side between its ends, and the disc at each of them."""
     r, h = sizes[g, 0], sizes[g, 1]
-    none = zero(p[0])
-    best = none - 1.0
-    if absolute(v[2]) > MIN_VALUE:
-        for side in range(2):
-            x = ((2.0 * side - 1.0) * h - p[2]) / v[2]
-            q = along(p, v, x)
-            if nearer(best, x) & (q[0] * q[0] + q[1] * q[1] <= r * r):
-                best = x
-    x = ahead(crossings((p[0], p[1], none), (v[0], v[1], none), r * r))
+    o = zero(p[0])
+    best = o - 1.0
+    tilted = absolute(v[2]) > MIN_VALUE
+    for side in range(2):
+        x = ((2.0 * side - 1.0) * h - p[2]) / where(tilted, v[2], 1.0)
+        q = along(p, v, x)
+        best = where(tilted & nearer(best, x) & (q[0] * q[0] + q[1] * q[1] <= r * r), x, best)
+    x = ahead(crossings((p[0], p[1], o), (v[0], v[1], o), r * r))
     q = along(p, v, x)
-    if nearer(best, x) & (absolute(q[2]) <= h):
-        return x, (q[0], q[1], none)
-    return best, (none, none, p[2] + best * v[2])
+    round_side = nearer(best, x) & (absolute(q[2]) <= h)
+    return where(round_side, x, best), where3(round_side, (q[0], q[1], o), (o, o, p[2] + best * v[2]))
 
 
-@kernel(scalar=True)
+@kernel
 def ray_box(m, sizes, g, p, v):
     """A box."""
     return box_surface(p, v, get3(sizes, g))

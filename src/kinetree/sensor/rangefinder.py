@@ -15,7 +15,7 @@ from .reading import put_number, put_vector
 DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (1 << field for field in RayDataField)
 
 
-@kernel(scalar=True)
+@kernel
 def pixel_offset(m, c, axis, pixel):
     """Where a pixel's centre lies on the plane at distance 1 before a camera, or within -1..1 if it is orthographic."""
     count = m.cam_resolution[c, axis]
@@ -25,7 +25,7 @@ def pixel_offset(m, c, axis, pixel):
     return (pixel + 0.5 - middle) / focal_length(m, c, axis)
 
 
-@kernel(scalar=True)
+@kernel
 def pixel_ray(m, d, c, row, col):
     """Origin and unit direction of the ray through a pixel of a camera, which looks along its negative z axis."""
     origin, axes = get3(d.cam_xpos, c), get9(d.cam_xmat, c)
@@ -37,7 +37,7 @@ def pixel_ray(m, d, c, row, col):
     return add(origin, mul_mat_vec(axes, (half * x, half * y, 0.0))), scale(column(axes, 2), -1.0)
 
 
-@kernel(scalar=True)
+@kernel
 def rangefinder(m, d, i):
     """What sensor i is to report of each ray: distance, direction, origin, point, normal and depth before the camera [m].
 
@@ -56,11 +56,11 @@ def rangefinder(m, d, i):
         else:
             origin, direction = pixel_ray(m, d, k, pixel // cols, pixel % cols)
             forward = scale(column(get9(d.cam_xmat, k), 2), -1.0)
-        x, geom, normal = nearest(m, d, origin, direction, ALL_GROUPS, 1, body, -1.0)
-        met = where(geom < 0, 0.0, 1.0) + zero(x)
+        x, _, normal = nearest(m, d, origin, direction, ALL_GROUPS, 1, body, -1.0)
+        met = where(x < 0.0, zero(x), 1.0)
         a = put_number(d, a, what & DIST, x)
         a = put_vector(d, a, what & DIR, scale(direction, met))
         a = put_vector(d, a, what & ORIGIN, origin)
         a = put_vector(d, a, what & POINT, scale(add_scaled(origin, direction, x), met))
         a = put_vector(d, a, what & NORMAL, normal)
-        a = put_number(d, a, what & DEPTH, where(geom < 0, x, x * dot(direction, forward)))
+        a = put_number(d, a, what & DEPTH, where(x < 0.0, x, x * dot(direction, forward)))

@@ -1,4 +1,4 @@
-"""All rangefinders: rays branch on values, so lanes cast them one world at a time. Part of MuJoCo's mj_sensorPos."""
+"""All rangefinders. Part of MuJoCo's mj_sensorPos."""
 
 from ..kernel import stage
 from ..needs import sensor
@@ -6,7 +6,7 @@ from ..types import SensorType
 from .rangefinder import rangefinder
 
 
-@stage(scalar=True, when=sensor(SensorType.RANGEFINDER))
+@stage(when=sensor(SensorType.RANGEFINDER))
 def rangefinders(m, d):
     """Compute the rangefinders that are due, into sensor_fresh. Part of MuJoCo's mj_sensorPos."""
     for i in range(m.nsensor):

@@ -9,14 +9,14 @@ from ..constraint.contact_rows import axis_of
 from ..geometry.ray_shapes import PRIMITIVES, ray_nothing
 from ..kernel import kernel
 from ..kernel.dispatch import dispatch
-from ..kernel.ops import zero
+from ..kernel.ops import any_, where, zero
 from ..math.vec3 import get3, get9, mul_mat_t_vec, scale, sub
 from .reading import put1
 
 ray_site = dispatch(PRIMITIVES, "m, sizes, site, p, v", ray_nothing)
 
 
-@kernel(scalar=True)
+@kernel
 def meets(m, d, site, c, sign):
     """Whether the ray from a contact along its normal, or against it, meets the surface of a site."""
     axes = get9(d.site_xmat, site)
@@ -26,7 +26,7 @@ def meets(m, d, site, c, sign):
     return x >= 0.0
 
 
-@kernel(scalar=True)
+@kernel
 def touch(m, d, i):
     """Sum of the normal forces [N] that press on a site's volume."""
     site = m.sensor_objid[i]
@@ -35,6 +35,7 @@ def touch(m, d, i):
         first, second = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
         if d.contact_efc_address[c] >= 0 and (body == first or body == second):
             force = normal_force(m, d, c)
-            if force > 0.0 and meets(m, d, site, c, -1.0 if body == second else 1.0):
-                total += force
+            pushes = force > 0.0
+            if any_(pushes):
+                total += where(pushes & meets(m, d, site, c, -1.0 if body == second else 1.0), force, 0.0)
     put1(m, d, i, total)
