@@ -28,7 +28,7 @@ FIELDS = [field.name.lower() for field in RayDataField]
 WIDTHS = {"dist": 1, "dir": 3, "origin": 3, "point": 3, "normal": 3, "depth": 1}
 
 
-@stage(scalar=True)
+@stage
 def all_rangefinders(m, d):
     """Every rangefinder of a model, without cutoff, interval or delay."""
     for i in range(m.nsensor):
