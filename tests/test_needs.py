@@ -124,6 +124,13 @@ CORNER = '<asset><mesh name="corner" vertex="0 0 0 .2 0 0 0 .2 0 0 0 .2"/></asse
 FAR_MESH = f"""<mujoco>{CORNER}<worldbody><body><freejoint/><geom {MESH}/></body></worldbody></mujoco>"""
 FIELD = """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1" elevation="0 1 0 1"/></asset><worldbody>
     <geom type="hfield" hfield="h"/><body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+HILLS = """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1" elevation="0 1 0 1"/></asset><worldbody>
+    <geom type="hfield" hfield="h"/><body pos="0 0 1"><freejoint/><geom size=".1"/><site name="s" euler="180 0 0"/></body></worldbody>
+    <sensor><rangefinder site="s"/></sensor></mujoco>"""
+PAD = """<mujoco><asset><mesh name="pad" vertex="-.1 -.1 0 .1 -.1 0 0 .1 0 0 0 .1"/></asset><worldbody>
+    <geom type="plane" size="1 1 1"/><body pos="0 0 .05"><freejoint/><geom size=".1"/><site name="s" size=".2"/>
+    <geom name="pad" type="mesh" mesh="pad" contype="0" conaffinity="0"/></body></worldbody>
+    <sensor>{}</sensor></mujoco>"""
 DAMPED = '<body pos="0 0 1"><joint name="damped" damping="1"/><geom size=".1"/></body>'
 TENDON = '<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>'
 OTHER = '<body pos="0 0 1"><joint/><geom size=".1"/><site name="t"/></body>'
@@ -175,7 +182,9 @@ CONDITIONS = {
     "velocity_readings": MEASURED,
     "acceleration_readings": MEASURED,
     "contact_readings": (sensors(TOUCH), sensors(GYRO)),
+    "taxel_readings": (PAD.format('<tactile geom="pad" mesh="pad"/>'), PAD.format('<touch site="s"/>')),
     "rangefinders": (sensors('rangefinder site="s"'), sensors(TOUCH)),
+    "meet_field": (HILLS, sensors('rangefinder site="s"')),
     "euler": EULER,
     "factor_damped": (scene(DAMPED), scene(DAMPED, flags='eulerdamp="disable"')),
     "implicit": (scene(option='integrator="implicit"'), scene(option='integrator="implicitfast"')),
