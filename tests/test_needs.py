@@ -125,8 +125,8 @@ FAR_MESH = f"""<mujoco>{CORNER}<worldbody><body><freejoint/><geom {MESH}/></body
 FIELD = """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1" elevation="0 1 0 1"/></asset><worldbody>
     <geom type="hfield" hfield="h"/><body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
 HILLS = """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1" elevation="0 1 0 1"/></asset><worldbody>
-    <geom type="hfield" hfield="h"/><body pos="0 0 1"><freejoint/><geom size=".1"/><site name="s" euler="180 0 0"/></body></worldbody>
-    <sensor><rangefinder site="s"/></sensor></mujoco>"""
+    <geom type="hfield" hfield="h"/><body pos="0 0 1"><freejoint/><geom size=".1"/><site name="s" euler="180 0 0"/></body>
+    </worldbody><sensor><rangefinder site="s"/></sensor></mujoco>"""
 PAD = """<mujoco><asset><mesh name="pad" vertex="-.1 -.1 0 .1 -.1 0 0 .1 0 0 0 .1"/></asset><worldbody>
     <geom type="plane" size="1 1 1"/><body pos="0 0 .05"><freejoint/><geom size=".1"/><site name="s" size=".2"/>
     <geom name="pad" type="mesh" mesh="pad" contype="0" conaffinity="0"/></body></worldbody>
