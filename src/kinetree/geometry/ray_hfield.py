@@ -6,10 +6,10 @@ A height field is a box below z = 0 and a block above it whose top is made of tw
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, maximum, minimum, where, zero
-from ..math.constants import resolved
+from ..math.constants import MIN_VALUE, resolved
 from ..math.vec3 import add_scaled
 from .ray_mesh import APPROACH, ray_triangle
-from .ray_shapes import box_crossings, box_surface, face_normal, nearer, slab
+from .ray_shapes import box_crossings, box_surface, face_normal, nearer
 
 PAD = 1e-6
 """Share of a cell by which it is taken larger, so that a ray along a line of the grid meets the cells on both sides."""
@@ -58,30 +58,56 @@ def passes_by(m, h, row, col, low, high):
 
 
 @kernel(scalar=True)
+def heights(p, v, begin, end, aside):
+    """Between which heights a stretch of a ray lies, with something on both sides."""
+    a, b = p[2] + begin * v[2], p[2] + end * v[2]
+    return minimum(a, b) - aside, maximum(a, b) + aside
+
+
+@kernel(scalar=True)
+def stretch(start, speed, k, begin, end):
+    """What of a stretch of a ray lies over cell k of a row of cells; start, speed: in cells, and one over it, 0 for none."""
+    a, b = (k - PAD - start) * speed, (k + 1.0 + PAD - start) * speed
+    still = speed == 0.0
+    return where(still, begin, maximum(begin, minimum(a, b))), where(still, end, minimum(end, maximum(a, b)))
+
+
+@kernel(scalar=True)
+def inverse(v):
+    """One over a number, 0 where there is none to speak of."""
+    still = absolute(v) < MIN_VALUE
+    return where(still, 0.0, 1.0 / where(still, 1.0, v))
+
+
+@kernel(scalar=True)
 def ray_surface(m, h, p, v, length):
-    """The nearest triangle of the surface over a stretch of the ray, or -1, and its normal."""
+    """The nearest triangle of the surface over a stretch of the ray, or -1, and its normal.
+
+    Cells that the ray passes by are left out, judged by its stretch over the row, and only then by that over the cell.
+    """
     dx, dy = spacing(m, h)
     cols, rows = m.hfield_ncol[h] - 1, m.hfield_nrow[h] - 1
     x0, vx = (p[0] + m.hfield_size[h, 0]) / dx, v[0] / dx  # counted in cells
     y0, vy = (p[1] + m.hfield_size[h, 1]) / dy, v[1] / dy
-    y1 = y0 + length * vy
+    per_col, per_row, y1 = inverse(vx), inverse(vy), y0 + length * vy
     aside = resolved(ASIDE, x0) * (absolute(p[2]) + length + m.hfield_size[h, 2])
     best, normal = zero(x0) - 1.0, p
     for r in range(cell(minimum(y0, y1) - PAD, rows), cell(maximum(y0, y1) + PAD, rows) + 1):
-        begin, end = slab(y0 - (r + 0.5), vy, 0.5 + PAD)  # the stretch over this row
-        begin, end = maximum(begin, 0.0), minimum(end, length)
+        begin, end = stretch(y0, per_row, r, zero(x0), length)
+        low, high = heights(p, v, begin, end, aside)
         a, b = x0 + begin * vx, x0 + end * vx
         for c in range(cell(minimum(a, b) - PAD, cols), cell(maximum(a, b) + PAD, cols) + 1):
-            over, out = slab(x0 - (c + 0.5), vx, 0.5 + PAD)  # the stretch over this cell
-            z0, z1 = p[2] + maximum(over, begin) * v[2], p[2] + minimum(out, end) * v[2]
-            if not passes_by(m, h, r, c, minimum(z0, z1) - aside, maximum(z0, z1) + aside):
-                near, far = grid_point(m, h, r, c, p), grid_point(m, h, r + 1, c + 1, p)
-                for half in range(2):  # below and above the diagonal
-                    middle = grid_point(m, h, r + half, c + 1 - half, p)
-                    x, n = ray_triangle(v, near, middle, far)
-                    if nearer(best, x):
-                        s = 1.0 - 2.0 * half
-                        best, normal = x, (s * n[0], s * n[1], s * n[2])  # upward
+            if not passes_by(m, h, r, c, low, high):
+                over, out = stretch(x0, per_col, c, begin, end)
+                bottom, top = heights(p, v, over, out, aside)
+                if not passes_by(m, h, r, c, bottom, top):
+                    near, far = grid_point(m, h, r, c, p), grid_point(m, h, r + 1, c + 1, p)
+                    for half in range(2):  # below and above the diagonal
+                        middle = grid_point(m, h, r + half, c + 1 - half, p)
+                        x, n = ray_triangle(v, near, middle, far)
+                        if nearer(best, x):
+                            s = 1.0 - 2.0 * half
+                            best, normal = x, (s * n[0], s * n[1], s * n[2])  # upward
     return best, normal
 
 

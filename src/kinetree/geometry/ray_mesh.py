@@ -37,10 +37,8 @@ def ray_triangle(v, a, b, c):
     normal = cross(e, f)
     flat = absolute(volume) < MIN_VALUE
     volume = where(flat, 1.0, volume)
-    u = -dot(a, side) / volume
-    other = cross(e, a)
-    w = dot(v, other) / volume
-    x = dot(f, other) / volume
+    share, other = 1.0 / volume, cross(e, a)
+    u, w, x = -dot(a, side) * share, dot(v, other) * share, dot(f, other) / volume
     edge = resolved(EDGE, u)
     misses = flat | (u < -edge) | (w < -edge) | (u + w > 1.0 + edge) | (x < 0.0)
     return where(misses, -1.0, x), normal
