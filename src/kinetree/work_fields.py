@@ -125,7 +125,7 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("disc_w", "5", REAL, "mixed", "dual solvers: a solution with the quadratic term", "fwd_constraint"),
     # sensors of contacts
     Work("ray_line", "2 3", REAL, "m; 1", "rays: start and direction in the frame of a height field", "sensor"),
-    Work("ray_asks", "", REAL, "1", "rays: 1 where the height field may be met, else 0", "sensor"),
+    Work("ray_asks", "", REAL, "m", "rays: how far the height field is of interest, -1 where it is not", "sensor"),
     Work("ray_geom", "", INT, "1", "rays: the height field", "sensor"),
     Work("ray_met", "4", REAL, "m; 1", "rays: where it is met, -1 if it is not, and the normal there", "sensor"),
     Work("contact_rank", "maxcon", REAL, "mixed", "sensors: by what matching contacts are sorted", "sensor"),

@@ -28,7 +28,7 @@ from ..needs import some
 from ..types import GeomType
 from .ray_hfield import ray_hfield
 from .ray_mesh import ray_mesh
-from .ray_shapes import PRIMITIVES, nearer, ray_nothing
+from .ray_shapes import INF, PRIMITIVES, nearer, ray_nothing
 
 if TYPE_CHECKING:
     from ..data import Data
@@ -76,19 +76,20 @@ def may_meet(m, g, centre, direction, best):
 def meet_field(m, d):
     """Where the ray in ray_line meets the height field in ray_geom, and the normal there, in ray_met; -1 if nowhere."""
     d.ray_met[0] = -1.0
-    if d.ray_asks[0] > 0.0:
-        x, n = ray_hfield(m, m.geom_size, d.ray_geom[0], get3(d.ray_line, 0), get3(d.ray_line, 1))
+    if d.ray_asks[0] >= 0.0:
+        p, v = get3(d.ray_line, 0), get3(d.ray_line, 1)
+        x, n = ray_hfield(m, m.geom_size, d.ray_geom[0], p, v, 1.0 * d.ray_asks[0])
         d.ray_met[0] = x
         for k in range(3):
             d.ray_met[1 + k] = n[k]
 
 
 @kernel
-def staged_field(m, d, g, p, v, asked):
-    """`ray_hfield` by its stage, in the worlds that ask: cells steer addresses, so lanes treat one world at a time."""
+def staged_field(m, d, g, p, v, asked, best):
+    """`ray_hfield` by its stage, in the worlds that ask and up to what they have met: cells steer addresses, lane by lane."""
     set3(d.ray_line, 0, p)
     set3(d.ray_line, 1, v)
-    d.ray_asks[0] = where(asked, zero(p[0]) + 1.0, 0.0)
+    d.ray_asks[0] = where(asked, where(best < 0.0, INF, MARGIN * best), -1.0)
     d.ray_geom[0] = g
     meet_field(m, d)
     return d.ray_met[0], (d.ray_met[1], d.ray_met[2], d.ray_met[3])
@@ -113,7 +114,7 @@ def nearest(m, d, point, direction, groups, static, exclude, cutoff):
                 axes = get9(d.geom_xmat, g)
                 p, v = scale(mul_mat_t_vec(axes, centre), -1.0), mul_mat_t_vec(axes, direction)
                 if m.geom_type[g] == GeomType.HFIELD:
-                    x, n = staged_field(m, d, g, p, v, near)
+                    x, n = staged_field(m, d, g, p, v, near, best)
                 else:
                     x, n = ray_geom(m.geom_type[g], m, m.geom_size, g, p, v)
                 first = near & nearer(best, x)

@@ -127,16 +127,16 @@ def below_rim(m, h, p, v, x, axis, high):
 
 
 @kernel(scalar=True)
-def ray_hfield(m, sizes, g, p, v):
-    """A height field: its base, its surface and its four sides."""
+def ray_hfield(m, sizes, g, p, v, limit):
+    """A height field: its base, its surface and its four sides. The surface is of no interest beyond a limit."""
     h = m.geom_dataid[g]
     sx, sy, top, base = m.hfield_size[h, 0], m.hfield_size[h, 1], 0.5 * m.hfield_size[h, 2], 0.5 * m.hfield_size[h, 3]
     best, normal = box_surface((p[0], p[1], p[2] + base), v, (sx, sy, base))
     enter, first, leave, last = box_crossings((p[0], p[1], p[2] - top), v, (sx, sy, top))
-    if (enter > leave) | (leave < 0.0):
+    if (enter > leave) | (leave < 0.0) | (enter > limit):
         return best, normal
     start = APPROACH * maximum(enter, 0.0)
-    x, n = ray_surface(m, h, add_scaled(p, v, start), v, leave - start)
+    x, n = ray_surface(m, h, add_scaled(p, v, start), v, minimum(leave, limit) - start)
     x = where(x < 0.0, x, start + x)
     if nearer(best, x):
         best, normal = x, n
