@@ -115,6 +115,7 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("reports", "", INT, "1", "solvers: solver_nstat of the world", "fwd_constraint", each=True),
     Work("apart", "", INT, "1", "solvers: 1 if some world lacked rows that there are", "fwd_constraint"),
     Work("grouped_apart", "", INT, "1", "solvers: 1 if islands and groups are those of one world", "fwd_constraint"),
+    Work("own_at_hand", "", INT, "1", "solvers: 1 while the rows at hand are one world's own", "fwd_constraint"),
     Work("own_row", "maxefc", INT, "1", "solvers: which of all rows each of a world's own is", "fwd_constraint"),
     Work("own_entry", "maxJ", INT, "1", "solvers: 1 for entries of a row that the world has", "fwd_constraint"),
     Work("all_count", "7", INT, "1", "solvers: nefc, ne, nf, nl, nJ, nrow, nentry of all worlds", "fwd_constraint"),

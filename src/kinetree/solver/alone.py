@@ -9,7 +9,7 @@ from ..types import Solver
 from .cg import solve_cg
 from .newton import solve_newton
 from .noslip import solve_noslip
-from .own_rows import group_anew
+from .own_rows import begin_apart, end_apart
 from .pgs import solve_pgs
 
 
@@ -24,7 +24,7 @@ def forget_projection(d):
 @kernel
 def solve_rest(m, d):
     """Solve for the worlds whose flag `solve_alone` is set, by the model's solver and then without slip."""
-    d.apart[0], d.grouped_apart[0] = 0, 0
+    begin_apart(d)
     if m.opt_solver == Solver.PGS:
         solve_pgs(m, d)
     elif m.opt_solver == Solver.CG:
@@ -33,7 +33,6 @@ def solve_rest(m, d):
         solve_newton(m, d)
     if m.opt_noslip_iterations > 0 and d.overflow[0] == 0:
         solve_noslip(m, d)
-    if d.grouped_apart[0] != 0:  # the last one had islands of its own
-        group_anew(m, d)
+    end_apart(m, d)
     if d.apart[0] != 0:
         forget_projection(d)

@@ -226,9 +226,15 @@ def group_anew(m, d):
 
 @kernel(scalar=True)
 def take_own_rows(m, d):
-    """Have this world's own rows alone, in their order, with its own islands; whether it lacks any of those there are."""
+    """Have this world's own rows alone, in their order, with its own islands; whether it lacks any of those there are.
+
+    Where they are at hand already, this changes nothing.
+    """
+    if d.own_at_hand[0] != 0:
+        return False
     lacks = lacks_rows(m, d)
     if lacks:
+        d.own_at_hand[0] = 1
         keep_all(d)
         rows, entries = move_up(m, d)
         d.nefc[0], d.nJ[0] = rows, entries
@@ -253,6 +259,20 @@ def give_rows_back(d):
             k -= 1
         d.efc_force[r], d.efc_weight[r] = force, weight
     bring_all_back(d)
+    d.own_at_hand[0] = 0
+
+
+@kernel
+def begin_apart(d):
+    """Before worlds take their own rows, one after the other."""
+    d.apart[0], d.grouped_apart[0], d.own_at_hand[0] = 0, 0, 0
+
+
+@kernel
+def end_apart(m, d):
+    """After that."""
+    if d.grouped_apart[0] != 0:  # the last one had islands of its own
+        group_anew(m, d)
 
 
 @kernel
