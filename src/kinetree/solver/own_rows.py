@@ -1,8 +1,8 @@
 """A world's own rows: on lanes, what it has of the rows that exist in some world of its block.
 
 Rows that a world lacks are neutral there, and would change no solution; but they would change its digits, its islands and its
-iterations, which must not hang on its neighbours. So whoever solves for one world moves its own rows up to follow each other, as
-they would stand if it were alone, finds its own islands, and puts everything back in the end. Lanes run one after the other
+iterations, which must not hang on its neighbours. So whoever solves for one world moves its own rows up to follow each other,
+as they would stand if it were alone, finds its own islands, and puts everything back in the end. Lanes run one after the other
 meanwhile, and what they share is this world's. A world that has all the rows, as every one on floats, is left as it is.
 MuJoCo: nothing of that kind. Reads and writes: the rows, islands and groups; efc_force, efc_weight.
 """
@@ -32,7 +32,7 @@ def is_awake(m, d, r):
 
 @kernel(scalar=True)
 def is_own(m, d, r):
-    """Whether a row, of a contact its first, is there in this world. A contact has all its rows or none."""
+    """Whether a row is there in this world."""
     if d.efc_D[r] == 0.0:
         return False
     if d.efc_frictionloss[r] == 0.0 and Constraint.FRICTION_DOF <= d.efc_type[r] <= Constraint.FRICTION_TENDON:
@@ -40,14 +40,14 @@ def is_own(m, d, r):
     return is_awake(m, d, r)
 
 
-@kernel
-def block_end(d, r):
-    """The row behind those of the same contact; rows of other kinds stand alone."""
-    end = r + 1
-    if d.efc_type[r] > Constraint.CONTACT_FRICTIONLESS:
-        while end < d.nefc[0] and d.efc_id[end] == d.efc_id[r]:
-            end += 1
-    return end
+@kernel(scalar=True)
+def own_type(d, r, end):
+    """The type of a row in this world: a contact in the gap, held by adhesion, has a normal and no friction."""
+    kind = d.efc_type[r]
+    if kind > Constraint.CONTACT_FRICTIONLESS and r + 1 < end and d.efc_id[r + 1] == d.efc_id[r]:
+        if d.efc_D[r + 1] == 0.0:
+            return Constraint.CONTACT_FRICTIONLESS
+    return kind
 
 
 @kernel
@@ -117,13 +117,11 @@ def lacks_entries(m, d, r):
 @kernel(scalar=True)
 def lacks_rows(m, d):
     """Whether some row, or entry of a row, is none of this world's."""
-    r = 0
-    while r < d.nefc[0]:
+    for r in range(d.nefc[0]):
         if not is_own(m, d, r) or lacks_entries(m, d, r):
             return True
-        r = block_end(d, r)
-    for k in range(d.nefc[0], d.nrow[0]):
-        if lacks_entries(m, d, k):
+    for r in range(d.nefc[0], d.nrow[0]):
+        if lacks_entries(m, d, r):
             return True
     return False
 
@@ -167,9 +165,9 @@ def bring_all_back(d):
 
 
 @kernel
-def move_row(d, r, to, at, n):
-    """Row r, whose n entries are put already, becomes row `to`."""
-    d.efc_type[to], d.efc_id[to] = d.efc_type[r], d.efc_id[r]
+def move_row(d, r, to, kind, at, n):
+    """Row r, whose n entries are put already, becomes row `to`, of that kind."""
+    d.efc_type[to], d.efc_id[to] = kind, d.efc_id[r]
     d.efc_D[to], d.efc_R[to], d.efc_aref[to] = d.efc_D[r], d.efc_R[r], d.efc_aref[r]
     d.efc_frictionloss[to], d.efc_b[to], d.efc_force[to] = d.efc_frictionloss[r], d.efc_b[r], d.efc_force[r]
     d.efc_J_rowadr[to], d.efc_J_rownnz[to], d.efc_J_rowsuper[to] = at, n, 0
@@ -179,25 +177,24 @@ def move_row(d, r, to, at, n):
 @kernel(scalar=True)
 def move_up(m, d):
     """Move this world's rows of constraints up, and count them."""
-    rows, at, r, end = 0, 0, 0, 0
+    rows, at, end = 0, 0, d.all_count[NEFC]
     d.ne[0], d.nf[0], d.nl[0] = 0, 0, 0
-    while r < d.all_count[NEFC]:
-        end = block_end(d, r)
+    for r in range(end):
+        n = 0
         if is_own(m, d, r):
-            for s in range(r, end):
-                n, kind = put_entries(m, d, s, at), d.efc_type[s]
-                if n > 0:
-                    if rows > 0 and same_columns(d, rows - 1, at, n):
-                        d.efc_J_rowsuper[rows - 1] = 1
-                    move_row(d, s, rows, at, n)
-                    rows, at = rows + 1, at + n
-                    if kind == Constraint.EQUALITY:
-                        d.ne[0] += 1
-                    elif kind <= Constraint.FRICTION_TENDON:
-                        d.nf[0] += 1
-                    elif kind <= Constraint.LIMIT_TENDON:
-                        d.nl[0] += 1
-        r = end
+            n = put_entries(m, d, r, at)
+        if n > 0:
+            kind = own_type(d, r, end)
+            if rows > 0 and same_columns(d, rows - 1, at, n):
+                d.efc_J_rowsuper[rows - 1] = 1
+            move_row(d, r, rows, kind, at, n)
+            rows, at = rows + 1, at + n
+            if kind == Constraint.EQUALITY:
+                d.ne[0] += 1
+            elif kind <= Constraint.FRICTION_TENDON:
+                d.nf[0] += 1
+            elif kind <= Constraint.LIMIT_TENDON:
+                d.nl[0] += 1
     return rows, at
 
 
@@ -208,7 +205,7 @@ def move_couplings_up(m, d):
     for r in range(d.all_count[NEFC], d.all_count[NROW]):
         n = put_entries(m, d, r, at)
         if n > 0:
-            move_row(d, r, rows, at, n)
+            move_row(d, r, rows, 0, at, n)
             rows, at = rows + 1, at + n
     d.nrow[0], d.nentry[0] = rows, at
 

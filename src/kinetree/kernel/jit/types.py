@@ -167,7 +167,7 @@ class Pointed:
 @dataclass(frozen=True, eq=False)
 class Handle:
     """m, d or a: a pointer to a table of words. fields: name -> type, first word, word of the table it stands in or
-    None, whether it stays where it is. step: stored elements between two entries, more than one if it is one lane of several."""
+    None, whether it stays where it is. step: stored elements between two entries, more than one on one lane of several."""
 
     name: str
     fields: dict = field(repr=False)
