@@ -8,11 +8,8 @@ from ..constraint.jacobian_product import multiply_J
 from ..kernel import kernel, stage
 from ..kernel.ops import where
 from ..types import Constraint, ConstraintState, Solver
-from .cg import solve_cg
+from .alone import solve_rest
 from .dual import set_dual_states
-from .newton import solve_newton
-from .noslip import solve_noslip
-from .pgs import solve_pgs
 from .primal import MOST_ISLANDS
 
 
@@ -52,14 +49,8 @@ def fwd_constraint(m, d):
             d.qfrc_constraint[i] = 0.0
         return
     linear_terms(m, d)
-    if m.opt_solver == Solver.PGS:
-        solve_pgs(m, d)
-    elif m.opt_solver == Solver.CG:
-        solve_cg(m, d)
-    else:
-        solve_newton(m, d)
-    if m.opt_noslip_iterations > 0 and d.overflow[0] == 0:
-        solve_noslip(m, d)
+    d.solve_alone[0] = True
+    solve_rest(m, d)
     if m.opt_solver == Solver.PGS or m.opt_noslip_iterations > 0:
         set_dual_states(d)
     else:
