@@ -52,7 +52,7 @@ def set_box(field, i, centre, half):
 
 @kernel
 def bound_geom(m, g):
-    """Box and ball around a geom; a plane has its box from the file and no ball, a mesh its box from its vertices."""
+    """Box and ball around a geom; a plane has no ball, and what is around a mesh belongs to its vertices."""
     kind = m.geom_type[g]
     x, y, z = get3(m.geom_size, g)
     o = zero(x)
@@ -73,14 +73,7 @@ def bound_geom(m, g):
         m.geom_rbound[g] = norm((x, y, z))
     elif kind == GeomType.HFIELD:
         bound_hfield(m, g, m.geom_dataid[g])
-    elif kind == GeomType.MESH:
-        far = (
-            absolute(m.geom_aabb[g, 0]) + m.geom_aabb[g, 3],
-            absolute(m.geom_aabb[g, 1]) + m.geom_aabb[g, 4],
-            absolute(m.geom_aabb[g, 2]) + m.geom_aabb[g, 5],
-        )
-        m.geom_rbound[g] = norm(far)
-    else:
+    elif kind != GeomType.MESH:
         m.geom_rbound[g] = 0.0
 
 

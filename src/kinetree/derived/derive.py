@@ -81,4 +81,4 @@ def derive(m, d, groups):
     return 1 if is_unsound(m) else 0
 
 
-DERIVE = Entry(derive, "int64", result="int64")
+DERIVE = Entry(derive, "int64", result="int64", edits_model=True)

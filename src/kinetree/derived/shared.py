@@ -77,7 +77,7 @@ def without_mass(m: Any, mass: np.ndarray, inertia: np.ndarray) -> int:
     moving = np.flatnonzero(m.body_dofnum > 0)
     rigid = (m.body_weldid[:, None] == moving) | (np.arange(len(m.body_weldid))[:, None] == moving)
     sound = np.minimum(mass @ rigid, (np.swapaxes(inertia, -1, -2) @ rigid).min(axis=-2)) >= MIN_MASS
-    lacking = moving[~sound.reshape(-1, len(moving)).all(axis=0)]
+    lacking = moving[~sound.all(axis=tuple(range(sound.ndim - 1)))]
     return int(lacking[0]) if len(lacking) else -1
 
 

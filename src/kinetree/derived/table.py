@@ -11,9 +11,9 @@ from collections.abc import Iterable
 FIXED, POSE, INERTIA = 1, 2, 4  # sums and bounds; what poses at qpos0 give; what the inertia matrix there gives
 ALL_GROUPS = FIXED | POSE | INERTIA
 
-# Real fields that are derived, and in which group. Parts of four are given all the same: the boxes of meshes and planes in
-# geom_aabb, sizes of geoms but height fields, the coefficients in geom_fluid, and eq_data but for second anchors of connects
-# and poses that welds keep.
+# Real fields that are derived, and in which group. Parts of five are given all the same: boxes and balls around meshes, the
+# boxes of planes, sizes of geoms but height fields, the coefficients in geom_fluid, and eq_data but for second anchors of
+# connects and poses that welds keep.
 DERIVED: dict[str, int] = {
     "body_subtreemass": FIXED,
     "body_margin": FIXED,
@@ -75,8 +75,8 @@ SOURCES: dict[str, int] = {
 
 
 def groups_of(names: Iterable[str]) -> int:
-    """The groups to compute anew after edits of these fields; a derived one that was edited is computed anew itself."""
+    """The groups to compute anew after edits of these fields; what is derived is computed anew itself, and what follows it."""
     out = 0
     for name in names:
-        out |= SOURCES.get(name, 0) | DERIVED.get(name, 0)
+        out |= SOURCES.get(name, 0) | (ALL_GROUPS if name in DERIVED else 0)
     return out
