@@ -1,4 +1,4 @@
-"""Derived constants against mj_setConst, field by field, on every model of the corpus after random changes of what they follow from."""
+"""Derived constants against mj_setConst, field by field, on every model of the corpus after random changes of parameters."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from tests.derived.edits import CHANGED, edited, everything
 from tests.pipeline.worlds import CORPUS, loaded
 
 COMPLETED = {"geom_size", "geom_aabb", "geom_fluid", "eq_data"}  # loaded, and parts of them derived
-# Integers that set_const derives: those that `shared.opened` opens, those that worlds share or a gate counts, and those that follow
-# from integers alone.
+# Integers that set_const derives: those that `shared.opened` opens, those of `shared.gates`, and what follows from integers.
 OPENED = {"body_sameframe", "geom_sameframe", "site_sameframe", "jnt_actuatorid", "tendon_actuatorid"}
 GATED = {"flg_gravcomp", "flg_surfacevel", "flg_adhesion"}
 STRUCTURE = {

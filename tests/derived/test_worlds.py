@@ -19,7 +19,12 @@ from tests.pipeline.worlds import loaded, moving, stepped
 from tests.test_own_worlds import COMPARED, compare, tight
 
 WIDTH = 8
-MODELS = ("tests/models/actuators.xml", "tests/models/tendons.xml", "tests/models/equalities.xml", "kinetree/models/humanoid.xml")  # fmt: skip
+MODELS = (
+    "tests/models/actuators.xml",
+    "tests/models/tendons.xml",
+    "tests/models/equalities.xml",
+    "kinetree/models/humanoid.xml",
+)
 
 
 def with_values(model: kt.Model, values: dict[str, np.ndarray], lane: int) -> kt.Model:
@@ -272,3 +277,26 @@ def test_worlds_that_sleep_wake():
     lanes.set_parameters({"body_mass": np.repeat(model.body_mass[None], WIDTH, axis=0)})
     lanes.step()
     assert (lanes.ntree_awake == model.ntree).all()
+
+
+def test_a_copy_has_numbers_of_its_own():
+    model, rng = kt.load("humanoid"), np.random.default_rng(9)
+    lanes, scratch = LaneData(model, WIDTH, own=True), LaneData(model, WIDTH, own=True)
+    values, others = everything(model, rng, WIDTH), everything(model, rng, WIDTH)
+    values["opt_density"], others["opt_density"] = rng.uniform(1.0, 2.0, (2, WIDTH))
+    lanes.set_parameters(values)
+    twin = copy.copy(lanes.models)
+    for numbers, each in ((values, twin), (others, lanes.models)):
+        for name in each.numbers:
+            assert not np.shares_memory(lanes.models.numbers[name], twin.numbers[name]), name
+        for name, new in numbers.items():
+            each.write(name, new)
+        rederive(each, scratch, numbers)
+    for lane in (0, 7):
+        for numbers, each in ((values, twin), (others, lanes.models)):
+            np.testing.assert_array_equal(each.of(lane).body_mass, numbers["body_mass"][lane])
+            assert each.of(lane).opt.density == numbers["opt_density"][lane]
+            for name, field in OWN.items():
+                if field.dims and name not in numbers:
+                    np.testing.assert_allclose(each.of(lane)._arrays[name], each.numbers[name][..., lane], err_msg=name)
+    assert twin.tables[0, 0] == lanes.models.tables[0, 0] and not (twin.tables == lanes.models.tables).all()
