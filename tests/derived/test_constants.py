@@ -38,6 +38,11 @@ FOR_INTEGERS = COUNTED | (LENT - {"actuator_armature"}) | {
 }  # fmt: skip
 
 
+# Lengths and directions cancel, so that their error is that of the largest; weights are sums of squares, each with its own.
+RESOLVED = {FIXED: 1.0, POSE: 1.0, INERTIA: 1e-6}
+LIMIT = {FIXED: DERIVED_POSE, POSE: DERIVED_POSE, INERTIA: DERIVED_INERTIA}
+
+
 def set_by_us(model: kt.Model, groups: int = ALL_GROUPS) -> None:
     """Our kernels on one world."""
     data = kt.Data(model)
@@ -53,8 +58,8 @@ def errors(ours: kt.Model, theirs: kt.Model) -> dict[str, tuple]:
     for name, group in DERIVED.items():
         a, b = ours._arrays[name], theirs._arrays[name]
         if a.size:
-            limit = (DERIVED_INERTIA if group == INERTIA else DERIVED_POSE) * max(np.abs(b).max(), 1e-300)
-            error = np.where(np.isfinite(a), np.abs(a - b), np.inf) / limit
+            scale = np.maximum(np.abs(b), RESOLVED[group] * max(np.abs(b).max(), 1e-300))
+            error = np.where(np.isfinite(a), np.abs(a - b), np.inf) / (LIMIT[group] * scale)
             at = np.unravel_index(np.argmax(error), error.shape)
             out[name] = float(error[at]), at, a[at], b[at]
     return out
