@@ -250,6 +250,17 @@ def test_what_worlds_share_is_refused():
         rederive(lanes.models, LaneData(model, 4, own=True), ["body_mass"])
 
 
+def test_a_refusal_leaves_everything_as_it_was():
+    model = kt.load("humanoid")
+    lanes = LaneData(model, 2, own=True)
+    before = {name: numbers.copy() for name, numbers in lanes.models.numbers.items()}
+    mass = np.repeat(model.body_mass[None], 2, axis=0)
+    with pytest.raises(ValueError, match="nan"):
+        lanes.set_parameters({"body_mass": mass * 2.0, "dof_armature": np.full((2, model.nv), np.nan)})
+    for name, numbers in lanes.models.numbers.items():
+        np.testing.assert_array_equal(numbers, before[name], err_msg=name)
+
+
 def test_all_that_decides_is_checked():
     model = kt.load("humanoid")
     lanes = LaneData(model, 2, own=True)

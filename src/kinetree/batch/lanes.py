@@ -218,7 +218,7 @@ class LaneData:
     def set_parameters(self, values: Mapping[str, Any]) -> None:
         """Give every world numbers of its own in some real fields, options with their prefix: values[name][lane].
 
-        What follows from them is derived anew, as by `set_const`, and trees that sleep wake.
+        What follows from them is derived anew, as by `set_const`, and trees that sleep wake. If one is refused, none is taken.
         """
         if self.models is None:
             raise TypeError("these worlds share a model: make them with LaneData(..., own=True)")
@@ -228,9 +228,10 @@ class LaneData:
 
     @holding(0)
     def _take_parameters(self, values: Mapping[str, Any]) -> None:
-        for name, numbers in values.items():
-            self.models.write(name, numbers)  # type: ignore[union-attr]
-        rederive(self.models, self._scratch, values)  # type: ignore[arg-type]
+        models: LaneModels = self.models  # type: ignore[assignment]
+        for name, fresh in [(name, models.checked(name, numbers)) for name, numbers in values.items()]:
+            models.put(name, fresh)
+        rederive(models, self._scratch, values)
         for lane in range(self.width):
             self._wake(lane)
 

@@ -66,9 +66,8 @@ class LaneModels:
         self.base, self._followed = model, b""
         self._place = Placement(LAYOUT, OWN, model.sizes, width, dtype)
         self.worlds = [model._beside(model)] * width
-        self.own_integers: dict[
-            str, np.ndarray
-        ] = {}  # those that are not the base's: worlds differ in what they follow from
+        # Integers that are not the base's, as worlds differ in what they follow from.
+        self.own_integers: dict[str, np.ndarray] = {}
         self._written: set[str] = set()  # fields whose numbers are not those of `worlds`
         self._behind = [False] * width  # whether a world's model is to take numbers from here
         self.options = np.zeros((len(OPTIONS), width), dtype)
@@ -128,13 +127,21 @@ class LaneModels:
         What follows from the field is as it was until `rederive`. Refused is what would lead worlds apart: see DECIDING, and
         bodies whose block of M is diagonal keep the frames that make it so.
         """
+        self.put(name, self.checked(name, values))
+
+    def checked(self, name: str, values: Any) -> np.ndarray:
+        """Numbers of all worlds for a field as they are stored, if they may be."""
         numbers = self.array(name)
         shape = (numbers.shape[-1], *FIELDS[name].shape(self.base.sizes))
         given = checked(values, shape, numbers.dtype, name, infinite=may_be_infinite(name), fill=False).reshape(shape)
         fresh = np.moveaxis(given, 0, -1).reshape(numbers.shape)
         self._check(name, fresh)
-        numbers[...] = fresh
+        return fresh
+
+    def put(self, name: str, fresh: np.ndarray) -> None:
+        """Store checked numbers of a field."""
         known = name in self._written
+        self.array(name)[...] = fresh
         self.note([name])
         if not known and name in STEERS:
             self._own_integers(opened(self.base, self._written))

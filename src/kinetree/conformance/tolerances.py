@@ -96,7 +96,7 @@ MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
 multiplies the last digits."""
 
 DERIVED_POSE = 1e-14
-"""Derived constants that follow from masses, sizes and poses at qpos0, relative to the largest of a field: 1e-15 is the worst."""
+"""Derived constants that follow from masses, sizes and poses at qpos0, relative to the largest of a field: 1e-15 is seen."""
 
 DERIVED_INERTIA = 1e-11
 """Those that take the inverse of M, whose condition multiplies the last digits: inverse weights, each to its own size."""
