@@ -7,11 +7,11 @@ import numpy as np
 import kinetree as kt
 from kinetree.derived.shared import OF_SIMPLE
 from kinetree.derived.table import SOURCES
-from kinetree.types import JointType
+from kinetree.types import EqType, JointType
 
 # Scaled, so that zeros and signs stay; the rest is moved. Not changed: boxes of meshes, which belong to their vertices, what
-# equalities and paths are made of, which pulleys divide, and the switch in geom_fluid, which worlds share.
-GIVEN = {"geom_aabb", "eq_data", "wrap_prm", "geom_fluid"}
+# paths are made of, and the switch in geom_fluid, which worlds share.
+GIVEN = {"geom_aabb", "wrap_prm", "geom_fluid"}
 SCALED = {
     "body_mass", "body_inertia", "dof_armature", "geom_size", "geom_margin", "geom_gap", "hfield_size", "tendon_armature",
     "actuator_cranklength", "actuator_gear", "actuator_armature",
@@ -28,6 +28,9 @@ def edited(model: kt.Model, name: str, rng: np.random.Generator, count: int = 1,
     if name == "qpos0":
         return reference(model, old, rng, by)
     new = old + 0.5 * by * rng.normal(size=old.shape)
+    if name == "eq_data":  # anchors alone; the rest of a weld or polynomial is as it is
+        anchored = np.isin(model.eq_type, (EqType.CONNECT, EqType.WELD))
+        new[:, ~anchored], new[..., 3:] = old[:, ~anchored], old[..., 3:]
     if name in TURNED:
         new /= np.linalg.norm(new, axis=-1, keepdims=True)
     if name in OF_SIMPLE:  # MuJoCo refuses what would make them not simple, or does not notice

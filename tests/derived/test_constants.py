@@ -19,6 +19,7 @@ from kinetree.derived.shared import COUNTED, LENT, opened
 from kinetree.derived.table import ALL_GROUPS, DERIVED, FIXED, INERTIA, POSE, SOURCES, groups_of
 from kinetree.fields import REAL
 from kinetree.kernel import JIT, float_machine
+from kinetree.kernel.machine import machine
 from kinetree.model import FIELDS
 from kinetree.model_fields import MODEL_FIELDS
 from tests.derived.edits import CHANGED, edited, everything
@@ -92,6 +93,11 @@ def test_open_integers_change_nothing(name):
     for each in (model, wide):
         set_by_us(each)
     assert all(told[0] <= 1.0 for told in errors(model, wide).values())
+
+
+def test_no_code_of_it_is_made_for_worlds_that_share_a_model():
+    assert DERIVE.runs_on(float_machine()) and DERIVE.runs_on(machine("float64", 8, own=True))
+    assert not DERIVE.runs_on(machine("float64", 8)) and not DERIVE.runs_on(machine("float32", 1))
 
 
 def test_every_derived_field_is_in_the_table():

@@ -53,11 +53,7 @@ def set_dof_lengths(m, d):
 
 @kernel
 def set_connect(m, d, e):
-    """The second anchor of a connect, where the first is now; one of sites has none."""
-    if m.eq_objtype[e] == ObjType.SITE:
-        for k in range(12):
-            m.eq_data[e, k] = 0.0
-        return
+    """The second anchor of a connect, where the first is now."""
     a, b = m.eq_obj1id[e], m.eq_obj2id[e]
     place = add(get3(d.xpos, a), mul_mat_vec(get9(d.xmat, a), get3(m.eq_data, e)))
     anchor = mul_mat_t_vec(get9(d.xmat, b), sub(place, get3(d.xpos, b)))
@@ -81,12 +77,13 @@ def set_weld(m, d, e):
 
 @kernel
 def set_equalities(m, d):
-    """What equalities of bodies keep as it is at qpos0."""
+    """What equalities of bodies keep as it is at qpos0; those of sites have no anchors."""
     for e in range(m.neq):
-        if m.eq_type[e] == EqType.CONNECT:
-            set_connect(m, d, e)
-        elif m.eq_type[e] == EqType.WELD and m.eq_objtype[e] != ObjType.SITE:
-            set_weld(m, d, e)
+        if m.eq_objtype[e] != ObjType.SITE:
+            if m.eq_type[e] == EqType.CONNECT:
+                set_connect(m, d, e)
+            elif m.eq_type[e] == EqType.WELD:
+                set_weld(m, d, e)
 
 
 @kernel
