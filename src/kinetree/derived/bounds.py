@@ -7,6 +7,7 @@ fields, geom_aabb, geom_rbound, the last six of geom_fluid, bvh_aabb of bodies.
 
 from ..kernel import kernel
 from ..kernel.ops import absolute, exp, log, maximum, minimum, needs, sqrt, where, zero
+from ..math.constants import MAX_VALUE
 from ..math.quaternion import get4, to_matrix
 from ..math.vec3 import add, get3, mul_mat_t_vec, mul_mat_vec, norm, sub
 from ..types import GeomType
@@ -52,7 +53,7 @@ def set_box(field, i, centre, half):
 
 @kernel
 def bound_geom(m, g):
-    """Box and ball around a geom; a plane has no ball, and what is around a mesh belongs to its vertices."""
+    """Box and ball around a geom; what is around a mesh belongs to its vertices, and a plane has no ball."""
     kind = m.geom_type[g]
     x, y, z = get3(m.geom_size, g)
     o = zero(x)
@@ -73,7 +74,8 @@ def bound_geom(m, g):
         m.geom_rbound[g] = norm((x, y, z))
     elif kind == GeomType.HFIELD:
         bound_hfield(m, g, m.geom_dataid[g])
-    elif kind != GeomType.MESH:
+    elif kind == GeomType.PLANE:
+        set_box(m.geom_aabb, g, (o, o, o - 0.5 * MAX_VALUE), (o + MAX_VALUE, o + MAX_VALUE, o + 0.5 * MAX_VALUE))
         m.geom_rbound[g] = 0.0
 
 
