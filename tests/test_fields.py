@@ -114,7 +114,7 @@ DATA_STAGES = {
     "collision", "make_constraint", "reference_constraint",
     "com_vel", "rne", "passive", "subtree_vel", "energy_pos", "energy_vel", "fwd_actuation", "fwd_acceleration",
     "fwd_constraint", "euler", "implicit", "inverse", "compare_fwd_inv", "rne_post_constraint", "sensor", "sleep",
-    "update_sleep", "integrator", "rk4", "step", "aba", "driver", "effective_metric",
+    "update_sleep", "integrator", "rk4", "step", "aba", "driver", "effective_metric", "set_const",
 }  # fmt: skip
 
 # A model in which no size is zero but the two that a file sets by hand.
