@@ -1,0 +1,384 @@
+"""`Batch`: many worlds of one model, stepped side by side on SIMD lanes and threads. MuJoCo's mujoco.batch.Batch.
+
+State and inputs are arrays with one row for each world, to read and to write. A call takes the worlds of a block onto the lanes
+of a thread, runs, and puts their state back: memory grows with the state alone. Results of a world do not depend on the others,
+on the number of threads, or on the order of worlds: they are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import pipeline
+from ..bad_states import LACKS_ROOM
+from ..data import Data
+from ..data_fields import DATA_FIELDS
+from ..errors import UnsupportedFeatureError, nearest
+from ..fields import REAL
+from ..kernel.machine import machine
+from ..layout import read_only
+from ..driver import check_nstep
+from ..makers import MAKERS, chain, makers_of
+from ..model import Model
+from ..named import NamedAccess
+from ..notices import get_ready
+from ..occupancy import BUSY
+from ..staleness import LAZY
+from .blocks import ENTRY, LAYOUT, STOPPED, TABLES, words
+from .crew import Crew
+from .element import BatchElement
+from .lanes import LaneData
+from .parts import part, table
+from .telling import Told
+from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
+
+WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
+FRESH = {
+    "fresh_pos": "flg_energypos", "fresh_vel": "flg_energyvel", "fresh_subtree": "flg_subtreevel", "fresh_rne": "flg_rnepost",
+}  # fmt: skip
+
+
+class Batch(NamedAccess):
+    """n worlds of a model, at first all at its initial state.
+
+    dtype: "float64", or "float32" for twice the lanes at single precision. threads: None is one for each processor.
+    """
+
+    _declared = DATA_FIELDS
+
+    def __init__(self, model: Model, n: int, dtype: str = "float64", threads: int | None = None):
+        if not isinstance(model, Model):
+            raise TypeError(f"Batch needs a kinetree Model, got {type(model).__name__}: use kt.load first")
+        if dtype not in WIDTHS:
+            raise ValueError(f"dtype: {dtype!r} is none of {', '.join(WIDTHS)}")
+        own = self.__dict__
+        own["model"], own["n"], own["dtype"] = model, _count("n", n), dtype
+        own["threads"] = _processors() if threads is None else _count("threads", threads)
+        own["width"] = WIDTHS[dtype]
+        own["_worlds"] = Worlds(model, n, dtype)
+        own["_bound"] = {}
+        own["_fresh"] = dict.fromkeys(FRESH, 0)
+        own["_told"] = Told(self)
+        own["_crew"] = Crew(self.threads, self._new_block)
+
+    # fields
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if "_worlds" not in own or name.startswith("_"):
+            raise AttributeError(f"Batch has no {name!r}")
+        field = DATA_FIELDS.get(name)
+        if field is None or not field.shown:
+            raise AttributeError(f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}")
+        return own["_worlds"].shown(name) if name in own["_worlds"].rows else self.bind(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = DATA_FIELDS.get(name)
+        if field is None or not field.shown:
+            if hasattr(self, name):
+                raise AttributeError(f"batch.{name} is read-only")
+            raise AttributeError(f"batch has no {name!r}: {nearest(name, WRITTEN)}")
+        if name not in self._worlds.rows:
+            raise AttributeError(f"batch.{name} is read-only: it is set by {field.stage!r}")
+        self._worlds.assign(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *(name for name, field in DATA_FIELDS.items() if field.shown)})
+
+    def bind(self, name: str) -> np.ndarray:
+        """A live array (n, …) of a field. Of results, it holds from the next call on what the last pass of each world found.
+
+        After `step` that is the pass before the last step, as in MuJoCo.
+        """
+        if name in self._worlds.rows:
+            return self._worlds.shown(name)
+        if name not in self._bound:
+            self._refuse_unless_per_world(name)
+            self._bound[name] = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
+        return read_only(self._bound[name])
+
+    def _refuse_unless_per_world(self, name: str) -> None:
+        field = DATA_FIELDS.get(name)
+        if field is None or not field.shown:
+            raise AttributeError(f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}")
+        if not field.per_world or field.growing:
+            raise ValueError(f"{name} has no fixed place in a block of worlds: see batch.read({name!r}), or batch.get_data(i)")
+
+    def _element(self, kind: str, key: str | int) -> BatchElement:
+        return BatchElement(self, self.model, kind, self.model.id(kind, key))
+
+    # running
+
+    def step(self, nstep: int = 1, ids: Any = None, progress: Callable[[int], None] | None = None) -> None:
+        """Advance worlds by some time steps, each alone if one goes bad. MuJoCo's mj_step for each.
+
+        ids: which worlds, by number or by a mask; None is all. progress: called with the number of worlds that were done.
+        """
+        count = check_nstep("step", nstep)
+        if count:
+            self._run(ids, nstep=count, progress=progress)
+
+    def forward(self, ids: Any = None) -> None:
+        """Forward dynamics: accelerations, readings of sensors, bound results. MuJoCo's mj_forward for each world."""
+        self._run(ids, stages=[pipeline.forward])
+
+    def inverse(self, ids: Any = None) -> np.ndarray:
+        """Inverse dynamics of `batch.qacc`: the joint forces that give it, (n, nv). MuJoCo's mj_inverse for each world."""
+        forces = self.bind("qfrc_inverse")
+        self._run(ids, stages=[pipeline.inverse], takes=("qacc",))
+        return forces
+
+    def read(self, name: str, ids: Any = None) -> Any:
+        """A field as it is at the present state of worlds: computed for this call by the stages that it needs, and no others.
+
+        The state stays as it is. Fields without a fixed size (contacts, rows) are computed world by world, and come as a list.
+        """
+        worlds = self._ids(ids)
+        field = DATA_FIELDS.get(name)
+        if name in WRITTEN and name != "qacc":
+            return self._worlds.rows[name][worlds].copy()
+        if field is None or not field.shown or not field.per_world or field.growing:
+            if field is None or not field.shown:
+                self._refuse_unless_per_world(name)
+            found = [np.array(getattr(self.get_data(int(i)), name)) for i in worlds]
+            return found if field is not None and field.growing else np.array(found)
+        out = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(field, self.dtype))
+        self._run(worlds, stages=self._stages_for(name), results={name: out}, keep=False)
+        return out[worlds]
+
+    def _stages_for(self, name: str) -> list[Any]:
+        """The stages that make a field, in their order."""
+        if name in LAZY:
+            return [pipeline.forward, *(lazy.run for lazy in LAZY[name])]
+        makers = [maker for maker in makers_of(name) if maker in MAKERS]
+        if not makers or DATA_FIELDS[name].stage == "sensor" or name in ("qacc", "energy"):
+            return [pipeline.forward]
+        if MAKERS[makers[0]].call != "kt.forward":
+            raise ValueError(f"batch.{name} is no result of forward dynamics: {MAKERS[makers[0]].call} computes it")
+        return list(chain(makers[:1]))
+
+    def _run(
+        self,
+        ids: Any,
+        nstep: int = 0,
+        stages: Sequence[Any] = (),
+        takes: tuple[str, ...] = (),
+        results: dict[str, np.ndarray] | None = None,
+        keep: bool = True,
+        control: Sequence[tuple[str, np.ndarray]] = (),
+        record: Sequence[tuple[str, np.ndarray]] = (),
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Run steps, or stages if there are some, on worlds. keep: whether their state goes back."""
+        model = self.model
+        if model.callbacks.any:
+            raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
+        get_ready(model)
+        order = np.ascontiguousarray(self._ids(ids))
+        self._prepare()
+        lanes = machine(self.dtype, self.width)
+        run = ENTRY.on(lanes, model)
+        for stage in stages:
+            stage.compile_for(lanes, model)
+        names = [name for name in state_names(model) if name in self._worlds.rows or self._worlds.add(name) is not None]
+        rows, given = self._worlds.rows, {**self._bound, "qacc": self._worlds.rows["qacc"]} if results is None else results
+        numbers = np.array([stage.stage_index for stage in stages], np.int64)
+        fresh: list[dict[str, int]] = []
+
+        def job(block: LaneData, first: int, end: int) -> None:
+            place = block.arrays
+            parts: dict[str, list[list[int]]] = dict.fromkeys(TABLES, [])
+            state, inputs = ([part(place[name], rows[name]) for name in group] for group in (names, (*INPUTS, *takes)))
+            parts |= {"state": state if keep else [], "inputs": inputs if keep else [*state, *inputs]}
+            parts["results"] = [part(place[name], out) for name, out in given.items()]
+            parts["start"] = [
+                part(place[name], self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))
+            ]
+            parts["control"] = [part(place[name], given, steps=True) for name, given in control]
+            parts["record"] = [part(place[name], out, steps=True) for name, out in record]
+            arrays = {name: table(each) for name, each in parts.items()}
+            arrays |= {"order": order, "stage": numbers, "stop": self._crew.stop, "resets": self._worlds.resets}
+            steering = {
+                "width": self.width, "at": first, "nstep": nstep, **self._fresh, "when": self._worlds.when.ctypes.data,
+                **{word: place[name].ctypes.data for word, name in (
+                    ("bad", "bad"), ("number", "warning_number"), ("lastinfo", "warning_lastinfo"),
+                    ("before", "warning_before"), ("time", "time"))},
+            }  # fmt: skip
+            b = words(arrays, steering)
+            while (status := run(block.model_address, block.address, b.ctypes.data, end)) != 0:
+                if status == STOPPED:
+                    break
+                block._grow(status if status == BUSY else 0 if status == LACKS_ROOM else status)
+            fresh.append({word: int(place[name][0]) for word, name in FRESH.items()})
+
+        try:
+            self._crew.run(len(order), self.width, len(order) * max(nstep, 1), job, progress)
+        finally:
+            if keep and fresh:
+                self._fresh.update(fresh[-1])
+            if keep:
+                self._told.tell()
+
+    def _prepare(self) -> None:
+        """What an edit of the model asks for before a run."""
+
+    def _new_block(self) -> LaneData:
+        return LaneData(self.model, self.width, self.dtype)
+
+    def _ids(self, ids: Any) -> np.ndarray:
+        """Numbers of worlds, each once."""
+        if ids is None:
+            return np.arange(self.n)
+        array = np.asarray(ids)
+        if array.dtype == bool:
+            if array.shape != (self.n,):
+                raise ValueError(f"a mask of worlds has shape ({self.n},), got {array.shape}")
+            return np.flatnonzero(array)
+        array = np.atleast_1d(array)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise TypeError(f"worlds are named by whole numbers or by a mask of {self.n} flags")
+        array = array.astype(np.int64)
+        if array.size and not (0 <= array.min() and array.max() < self.n):
+            wrong = int(array[(array < 0) | (array >= self.n)][0])
+            raise IndexError(f"world {wrong} is outside 0..{self.n - 1}")
+        if np.unique(array).size != array.size:
+            raise ValueError("a world is named twice")
+        return array
+
+    # states
+
+    def reset(self, ids: Any = None, keyframe: str | int | None = None) -> None:
+        """Back to the initial state, or to a keyframe, in all or some worlds. MuJoCo's mj_resetData."""
+        worlds = self._ids(ids)
+        if keyframe is None:
+            self._worlds.refresh_start()
+            self._worlds.reset(worlds)
+        else:
+            data = Data(self.model)
+            data.reset_keyframe(keyframe)
+            self._worlds.refresh_start()
+            self._worlds.reset(worlds)
+            for name in (*INPUTS, *state_names(self.model)):
+                self._worlds.rows[name][worlds] = data._arrays[name].reshape(shape_of(name, self.model))
+        self._told.forget(worlds)
+
+    def get_data(self, i: int) -> Data:
+        """A Data in the state of one world, after `kt.forward`: to look at, to render, or to go on with."""
+        (world,) = self._ids(i)
+        data = Data(self.model)
+        data._adopt(self.model)
+        names = (*INPUTS, *state_names(self.model))
+        self._worlds.put(int(world), data, names)
+        if "tree_asleep" in names:
+            pipeline.update_sleep(self.model, data)
+        pipeline.forward(self.model, data)
+        self._worlds.put(int(world), data, names)  # counts of warnings and readings are those of the world
+        return data
+
+    def set_data(self, i: int, data: Data) -> None:
+        """Take state and inputs of a Data for one world."""
+        (world,) = self._ids(i)
+        if not isinstance(data, Data) or data.sizes is not self.model.sizes:
+            raise ValueError("set_data: this Data belongs to another model")
+        self._worlds.take(int(world), data, (*INPUTS, *state_names(self.model)))
+
+    def set_state(self, state: Any, ids: Any = None) -> None:
+        """Write vectors that `get_state` of a Batch or Data gave: one for all worlds, or a row for each."""
+        worlds = self._ids(ids)
+        vectors = np.asarray(state)
+        size = sum(self._worlds.rows[name][0].size for name in WRITTEN_STATE)
+        if vectors.shape not in ((size,), (len(worlds), size)) or vectors.dtype.kind not in "fiu":
+            raise ValueError(f"state: expected shape ({len(worlds)}, {size}) or ({size},), got {vectors.shape}")
+        if not np.isfinite(vectors).all():
+            raise ValueError("state: not all numbers are finite")
+        vectors = np.broadcast_to(vectors, (len(worlds), size))
+        at = 0
+        for name in WRITTEN_STATE:
+            rows = self._worlds.rows[name]
+            count = rows[0].size
+            part_of_it = vectors[:, at : at + count].reshape(len(worlds), *rows.shape[1:])
+            rows[worlds] = part_of_it != 0 if rows.dtype == bool else part_of_it
+            at += count
+
+    def get_state(self, ids: Any = None) -> np.ndarray:
+        """State and inputs of worlds, a row of numbers for each: MuJoCo's mjSTATE_INTEGRATION, as `Data.get_state` has it."""
+        worlds = self._ids(ids)
+        parts = [self._worlds.rows[name][worlds].astype(np.float64).reshape(len(worlds), -1) for name in WRITTEN_STATE]
+        return np.concatenate(parts, axis=1)
+
+    @property
+    def warning(self) -> np.ndarray:
+        """How often each warning was raised in each world since its reset: (n, 7), by `kt.WarningType`."""
+        return read_only(self._worlds.rows["warning_number"])
+
+    @property
+    def resets(self) -> np.ndarray:
+        """How often each world went bad and was reset."""
+        return read_only(self._worlds.resets)
+
+    # copies
+
+    def copy(self) -> Batch:
+        """A second batch of the same model in the same state."""
+        out = type(self)(self.model, self.n, self.dtype, self.threads)
+        out._take_over(self._saved())
+        return out
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Batch:
+        return self.copy()
+
+    def _saved(self) -> dict[str, Any]:
+        rows = {name: array.copy() for name, array in self._worlds.rows.items()}
+        return {"rows": rows, "resets": self._worlds.resets.copy(), "fresh": dict(self._fresh)}
+
+    def _take_over(self, saved: dict[str, Any]) -> None:
+        for name, array in saved["rows"].items():
+            target = self._worlds.add(name)
+            if array.shape != target.shape or array.dtype != target.dtype:
+                raise ValueError(f"this Batch is damaged: {name} has shape {array.shape}, not {target.shape}")
+            target[...] = array
+        self._worlds.resets[...] = saved["resets"]
+        self._fresh.update(saved["fresh"])
+        self._told.forget(np.arange(self.n))
+
+    def __reduce__(self) -> tuple:
+        return _restore, (self.model, self.n, self.dtype, self.threads, self._saved())
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
+        return f"<kinetree.Batch of {self.n} worlds of {self.model.title!r}: {self.dtype}, {threads}>"
+
+
+WRITTEN_STATE = tuple(
+    name for name in ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied",
+                      "eq_active", "mocap_pos", "mocap_quat", "userdata", "plastic")
+)  # fmt: skip
+
+
+def _restore(model: Model, n: int, dtype: str, threads: int, saved: dict[str, Any]) -> Batch:
+    out = Batch(model, n, dtype, threads)
+    out._take_over(saved)
+    return out
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"Batch: {name} must be a whole number from 1 on, got {value!r}")
+    return int(value)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+__all__ = ["LAYOUT", "REAL", "Batch"]
