@@ -17,11 +17,11 @@ from .. import pipeline
 from ..bad_states import LACKS_ROOM
 from ..data import Data
 from ..data_fields import DATA_FIELDS
+from ..driver import check_nstep
 from ..errors import UnsupportedFeatureError, nearest
 from ..fields import REAL
 from ..kernel.machine import machine
-from ..layout import read_only
-from ..driver import check_nstep
+from ..layout import checked, read_only
 from ..makers import MAKERS, chain, makers_of
 from ..model import Model
 from ..named import NamedAccess
@@ -161,6 +161,48 @@ class Batch(NamedAccess):
             raise ValueError(f"batch.{name} is no result of forward dynamics: {MAKERS[makers[0]].call} computes it")
         return list(chain(makers[:1]))
 
+    def rollout(
+        self,
+        controls: Any = None,
+        record: Sequence[str] = ("qpos", "qvel"),
+        nstep: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Steps with controls for each, and a record of fields after each: arrays (n, nstep, …) by name.
+
+        controls: (nstep, nu) for all worlds or (n, nstep, nu); None leaves `batch.ctrl` as it is, for `nstep` steps. Of results,
+        the record of a step has what its forward pass found: that before the step, as in MuJoCo. Nothing of it passes
+        through Python between steps.
+        """
+        given, count = self._controls(controls, nstep)
+        for name in record:
+            if name not in self._worlds.rows:
+                self._refuse_unless_per_world(name)
+        out = {
+            name: np.zeros((self.n, count, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
+            for name in record
+        }
+        if count:
+            self._run(None, nstep=count, control=given, record=list(out.items()), progress=progress)
+            if given:
+                self._worlds.rows["ctrl"][:] = given[0][1][..., -1, :]
+        return out
+
+    def _controls(self, controls: Any, nstep: int | None) -> tuple[list[tuple[str, np.ndarray]], int]:
+        """Controls as parts take them, and the number of steps."""
+        if controls is None:
+            if nstep is None:
+                raise ValueError("rollout: give controls, or nstep")
+            return [], check_nstep("rollout", nstep)
+        array = np.asarray(controls)
+        nu = self.model.nu
+        if array.ndim not in (2, 3) or array.shape[-1] != nu or (array.ndim == 3 and array.shape[0] != self.n):
+            raise ValueError(f"controls: expected shape (nstep, {nu}) or ({self.n}, nstep, {nu}), got {array.shape}")
+        if nstep is not None and nstep != array.shape[-2]:
+            raise ValueError(f"controls are for {array.shape[-2]} steps, and nstep is {nstep}")
+        array = checked(array, array.shape, "float64", "controls").astype(self.dtype)
+        return [("ctrl", np.ascontiguousarray(array))], array.shape[-2]
+
     def _run(
         self,
         ids: Any,
@@ -198,7 +240,7 @@ class Batch(NamedAccess):
             parts["start"] = [
                 part(place[name], self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))
             ]
-            parts["control"] = [part(place[name], given, steps=True) for name, given in control]
+            parts["control"] = [part(place[name], each, steps=True, shared=each.ndim == 2) for name, each in control]
             parts["record"] = [part(place[name], out, steps=True) for name, out in record]
             arrays = {name: table(each) for name, each in parts.items()}
             arrays |= {"order": order, "stage": numbers, "stop": self._crew.stop, "resets": self._worlds.resets}

@@ -6,7 +6,7 @@ further those of the next world and of the next step do. What is the same for al
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
@@ -23,10 +23,10 @@ def part(place: np.ndarray, rows: np.ndarray, steps: bool = False, shared: bool 
 
     shared: the rows are the same for all worlds, without their axis.
     """
-    strides = list(rows.strides[: steps + (not shared)])
-    count = int(np.prod(rows.shape[len(strides) :], dtype=np.int64))
-    of_world = 0 if shared else strides.pop(0)
-    return [place.ctypes.data, count, rows.ctypes.data, of_world, *(strides or [0]), KINDS[rows.dtype.kind]]
+    axes = steps + (not shared)
+    of_world, of_step = 0 if shared else rows.strides[0], rows.strides[axes - 1] if steps else 0
+    count = math.prod(rows.shape[axes:])
+    return [place.ctypes.data, count, rows.ctypes.data, of_world, of_step, KINDS[rows.dtype.kind]]
 
 
 def table(parts: list[list[int]]) -> np.ndarray:
@@ -58,12 +58,3 @@ def copy_parts(d, parts, count, width, lane, world, step, inward):
             copy_part(d.warning_number, parts, p, width, lane, world, step, inward)
         else:
             copy_part(d.bad, parts, p, width, lane, world, step, inward)
-
-
-def strided(rows: np.ndarray, axes: int) -> np.ndarray:
-    """Rows whose axes behind the first few lie in one piece: themselves, or a copy."""
-    tight = rows.reshape(rows.shape[:axes] + (-1,)) if rows.size else rows
-    return tight if np.shares_memory(tight, rows) or not rows.size else np.ascontiguousarray(rows)
-
-
-__all__: list[Any] = ["COUNT", "copy_parts", "part", "strided", "table"]
