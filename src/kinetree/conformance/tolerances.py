@@ -95,6 +95,15 @@ MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
 """The same for factors of M and what was solved with them: the condition number of M, up to 1e5 in random trees,
 multiplies the last digits."""
 
+DERIVED_POSE = 1e-12
+"""Derived constants that follow from masses, sizes and poses at qpos0, relative to the largest of a field."""
+
+DERIVED_INERTIA = 1e-9
+"""Those that take the inverse of M, whose condition multiplies the last digits: inverse weights and accelerations."""
+
+DERIVED_SINGLE = 1e-3
+"""Derived constants in single precision: seven digits, times the condition of M."""
+
 LANES = 1e-10
 """A step of a world on lanes, with parameters of its own, against the step of a model with these: the same kernels."""
 
