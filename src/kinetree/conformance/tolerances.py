@@ -144,3 +144,12 @@ distance squared."""
 
 C_CODE = 1e-13
 """A function as C against the same in CasADi's own evaluation: compilers fuse multiplications with additions."""
+
+BATCH = 1e-10
+"""A hundred smooth steps of a batch against single worlds, relative to the largest number of qpos."""
+
+BATCH_SOLVED = 1e-8
+"""The same in contact, solved to a tight tolerance."""
+
+BATCH_SINGLE = 1e-5
+"""Three steps of a batch in single precision against double, relative to the largest number of qpos."""

@@ -7,7 +7,7 @@
 from llvmlite import ir
 
 from .. import ops
-from . import elementary, guard  # noqa: F401  has rules of its own
+from . import elementary, guard, raw  # noqa: F401  have rules of their own
 from .primitives import RULES, define, intrinsic, scalar_of
 from .types import BOOL, F32, F64, FLOAT, I64, INT, KernelError, Lane, Mask, Tuple, Whole, meet
 from .values import Value, cast, constant

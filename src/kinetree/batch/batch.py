@@ -1,0 +1,495 @@
+"""`Batch`: many worlds of one model, stepped side by side on SIMD lanes and threads. MuJoCo's mujoco.batch.Batch.
+
+State and inputs are arrays with one row for each world, to read and to write. A call takes the worlds of a block onto the lanes
+of a thread, runs, and puts their state back: memory grows with the state alone. Results of a world do not depend on the others,
+on the number of threads, or on the order of worlds: they are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import pipeline
+from ..data import Data
+from ..data_fields import DATA_FIELDS
+from ..driver import check_nstep
+from ..errors import UnsupportedFeatureError, nearest
+from ..kernel.machine import machine
+from ..layout import checked, read_only
+from ..makers import MAKERS, chain, makers_of
+from ..model import FIELDS, Model
+from ..named import NamedAccess
+from ..notices import get_ready
+from ..staleness import LAZY
+from .blocks import ENTRY
+from .crew import Crew
+from .element import BatchElement
+from .lanes import LaneData
+from .parameters import Parameters, place
+from .plan import FRESH, Block, Plan, Rows
+from .telling import Told
+from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
+
+WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
+
+
+class Batch(NamedAccess):
+    """n worlds of a model, at first all at its initial state.
+
+    dtype: "float64", or "float32" for twice the lanes at single precision. threads: None is one for each processor.
+    """
+
+    _declared = DATA_FIELDS
+
+    def __init__(self, model: Model, n: int, dtype: str = "float64", threads: int | None = None):
+        if not isinstance(model, Model):
+            raise TypeError(f"Batch needs a kinetree Model, got {type(model).__name__}: use kt.load first")
+        if dtype not in WIDTHS:
+            raise ValueError(f"dtype: {dtype!r} is none of {', '.join(WIDTHS)}")
+        own = self.__dict__
+        own["model"], own["n"], own["dtype"] = model, _count("n", n), dtype
+        own["threads"] = _processors() if threads is None else _count("threads", threads)
+        own["width"] = WIDTHS[dtype]
+        own["_worlds"] = Worlds(model, n, dtype)
+        own["_bound"] = {}
+        own["_plans"] = {}
+        own["_parameters"] = None
+        own["_fresh"] = dict.fromkeys(FRESH, 0)
+        own["_told"] = Told(self)
+        own["_crew"] = Crew(self.threads, self._new_block)
+
+    # fields
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if "_worlds" not in own or name.startswith("_"):
+            raise AttributeError(f"Batch has no {name!r}")
+        field = DATA_FIELDS.get(name)
+        if field is None or not field.shown:
+            raise AttributeError(
+                f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}"
+            )
+        return own["_worlds"].shown(name) if name in own["_worlds"].rows else self.bind(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = DATA_FIELDS.get(name)
+        if field is None or not field.shown:
+            if hasattr(self, name):
+                raise AttributeError(f"batch.{name} is read-only")
+            raise AttributeError(f"batch has no {name!r}: {nearest(name, WRITTEN)}")
+        if name not in self._worlds.rows:
+            raise AttributeError(f"batch.{name} is read-only: it is set by {field.stage!r}")
+        self._worlds.assign(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *(name for name, field in DATA_FIELDS.items() if field.shown)})
+
+    def bind(self, name: str) -> np.ndarray:
+        """A live array (n, …) of a field. Of results, it holds from the next call on what the last pass of each world found.
+
+        After `step` that is the pass before the last step, as in MuJoCo.
+        """
+        if name in self._worlds.rows:
+            return self._worlds.shown(name)
+        if name not in self._bound:
+            self._refuse_unless_per_world(name)
+            self._bound[name] = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
+        return read_only(self._bound[name])
+
+    def _refuse_unless_per_world(self, name: str) -> None:
+        field = DATA_FIELDS.get(name)
+        if field is None or not field.shown:
+            raise AttributeError(
+                f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}"
+            )
+        if not field.per_world or field.growing:
+            raise ValueError(
+                f"{name} has no fixed place in a block of worlds: see batch.read({name!r}), or batch.get_data(i)"
+            )
+
+    def _element(self, kind: str, key: str | int) -> BatchElement:
+        return BatchElement(self, self.model, kind, self.model.id(kind, key))
+
+    # running
+
+    def step(self, nstep: int = 1, ids: Any = None, progress: Callable[[int], None] | None = None) -> None:
+        """Advance worlds by some time steps, each alone if one goes bad. MuJoCo's mj_step for each.
+
+        ids: which worlds, by number or by a mask; None is all. progress: called with the number of worlds that were done.
+        """
+        count = check_nstep("step", nstep)
+        if count:
+            self._run(ids, nstep=count, progress=progress)
+
+    def forward(self, ids: Any = None) -> None:
+        """Forward dynamics: accelerations, readings of sensors, bound results. MuJoCo's mj_forward for each world."""
+        self._run(ids, stages=[pipeline.forward])
+
+    def inverse(self, ids: Any = None) -> np.ndarray:
+        """Inverse dynamics of `batch.qacc`: the joint forces that give it, (n, nv). MuJoCo's mj_inverse for each world."""
+        forces = self.bind("qfrc_inverse")
+        self._run(ids, stages=[pipeline.inverse], takes=("qacc",))
+        return forces
+
+    def read(self, name: str, ids: Any = None) -> Any:
+        """A field as it is at the present state of worlds: computed for this call by the stages that it needs, and no others.
+
+        The state stays as it is. Fields without a fixed size (contacts, rows) are computed world by world, and come as a list.
+        """
+        worlds = self._ids(ids)
+        field = DATA_FIELDS.get(name)
+        if name in WRITTEN and name != "qacc":
+            return self._worlds.rows[name][worlds].copy()
+        if field is None or not field.shown or not field.per_world or field.growing:
+            if field is None or not field.shown:
+                self._refuse_unless_per_world(name)
+            found = [np.array(getattr(self.get_data(int(i)), name)) for i in worlds]
+            return found if field is not None and field.growing else np.array(found)
+        out = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(field, self.dtype))
+        stages = self._stages_for(name)
+        plan = self._plan(state_names(self.model), {name: out}, stages, keep=False)
+        self._run(worlds, stages=stages, plan=plan, keep=False)
+        return out[worlds]
+
+    def _stages_for(self, name: str) -> list[Any]:
+        """The stages that make a field, in their order."""
+        if name in LAZY:
+            return [pipeline.forward, *(lazy.run for lazy in LAZY[name])]
+        makers = [maker for maker in makers_of(name) if maker in MAKERS]
+        if not makers or DATA_FIELDS[name].stage == "sensor" or name in ("qacc", "energy"):
+            return [pipeline.forward]
+        if MAKERS[makers[0]].call != "kt.forward":
+            raise ValueError(f"batch.{name} is no result of forward dynamics: {MAKERS[makers[0]].call} computes it")
+        return list(chain(makers[:1]))
+
+    def rollout(
+        self,
+        controls: Any = None,
+        record: Sequence[str] = ("qpos", "qvel"),
+        nstep: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Steps with controls for each, and a record of fields after each: arrays (n, nstep, …) by name.
+
+        controls: (nstep, nu) for all worlds or (n, nstep, nu); None leaves `batch.ctrl` as it is, for `nstep` steps. Of results,
+        the record of a step has what its forward pass found: that before the step, as in MuJoCo. Nothing of it passes
+        through Python between steps.
+        """
+        given, count = self._controls(controls, nstep)
+        for name in record:
+            if name not in self._worlds.rows:
+                self._refuse_unless_per_world(name)
+        out = {
+            name: np.zeros((self.n, count, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
+            for name in record
+        }
+        if count:
+            recorded = [Rows(name, array, steps=True) for name, array in out.items()]
+            results = {**self._bound, "qacc": self._worlds.rows["qacc"]}
+            plan = self._plan(state_names(self.model), results, control=given, record=recorded)
+            self._run(None, nstep=count, plan=plan, progress=progress)
+            for rows in given:
+                self._worlds.rows[rows.name][:] = rows.array[..., -1, :]
+        return out
+
+    def _controls(self, controls: Any, nstep: int | None) -> tuple[list[Rows], int]:
+        """Controls as plans take them, and the number of steps."""
+        if controls is None:
+            if nstep is None:
+                raise ValueError("rollout: give controls, or nstep")
+            return [], check_nstep("rollout", nstep)
+        array = np.asarray(controls)
+        nu = self.model.nu
+        if array.ndim not in (2, 3) or array.shape[-1] != nu or (array.ndim == 3 and array.shape[0] != self.n):
+            raise ValueError(f"controls: expected shape (nstep, {nu}) or ({self.n}, nstep, {nu}), got {array.shape}")
+        if nstep is not None and nstep != array.shape[-2]:
+            raise ValueError(f"controls are for {array.shape[-2]} steps, and nstep is {nstep}")
+        array = checked(array, array.shape, "float64", "controls").astype(self.dtype)
+        return [Rows("ctrl", np.ascontiguousarray(array), steps=True, shared=array.ndim == 2)], array.shape[-2]
+
+    def _run(
+        self,
+        ids: Any,
+        nstep: int = 0,
+        stages: Sequence[Any] = (),
+        takes: tuple[str, ...] = (),
+        plan: Plan | None = None,
+        keep: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Run steps, or stages if there are some, on worlds. takes: further inputs. keep: whether their state goes back."""
+        model, lanes = self.model, machine(self.dtype, self.width, self._parameters is not None)
+        if model.callbacks.any:
+            raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
+        get_ready(model)
+        order = self._ids(ids)
+        code = ENTRY.on(lanes, model)
+        for stage in stages:
+            stage.compile_for(lanes, model)
+        plan = plan or self._usual_plan(stages, takes)
+        shared = {"stop": self._crew.stop, "resets": self._worlds.resets}
+        before, after = dict(self._fresh), dict(self._fresh)
+
+        def job(block: Block, first: int, end: int) -> None:
+            after.update(block.run(code, plan, order, first, end, nstep, before, shared))
+
+        try:
+            self._crew.run(len(order), self.width, len(order) * max(nstep, 1), job, progress)
+        finally:
+            if keep:
+                self._fresh.update(after)
+                self._told.tell()
+
+    def _usual_plan(self, stages: Sequence[Any], takes: tuple[str, ...]) -> Plan:
+        """State and inputs in, state and what is bound out; the same for calls of one kind."""
+        names = state_names(self.model)
+        key = (names, tuple(self._bound), tuple(stages), takes)
+        if key not in self._plans:
+            self._plans[key] = self._plan(names, {**self._bound, "qacc": self._worlds.rows["qacc"]}, stages, takes)
+        return self._plans[key]
+
+    def _plan(
+        self,
+        names: tuple[str, ...],
+        results: Mapping[str, np.ndarray],
+        stages: Sequence[Any] = (),
+        takes: tuple[str, ...] = (),
+        control: Sequence[Rows] = (),
+        record: Sequence[Rows] = (),
+        keep: bool = True,
+    ) -> Plan:
+        rows = {name: self._worlds.add(name) for name in (*names, *INPUTS, *takes)}
+        state = [Rows(name, rows[name]) for name in names]
+        inputs = [Rows(name, rows[name]) for name in (*INPUTS, *takes)]
+        start = [Rows(name, self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))]
+        own = {} if self._parameters is None else self._parameters.rows
+        if "qpos0" in own:
+            start = [*(each for each in start if each.name != "qpos"), Rows("qpos", own["qpos0"])]
+        tables = {
+            "parameters": [Rows(name, array, owner="model") for name, array in own.items()],
+            "state": state if keep else [], "inputs": inputs if keep else [*state, *inputs], "start": start,
+            "results": [Rows(name, out) for name, out in results.items()], "control": list(control), "record": list(record),
+        }  # fmt: skip
+        return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
+
+    def _new_block(self) -> Block:
+        parameters = self._parameters
+        lanes = LaneData(self.model, self.width, self.dtype, own=parameters is not None)
+        if parameters is None:
+            return Block(lanes)
+        parameters.open(lanes.models)
+        return Block(lanes, model={name: place(lanes.models, name) for name in parameters.rows})
+
+    def _ids(self, ids: Any) -> np.ndarray:
+        """Numbers of worlds, each once."""
+        if ids is None:
+            return np.arange(self.n)
+        array = np.asarray(ids)
+        if array.dtype == bool:
+            if array.shape != (self.n,):
+                raise ValueError(f"a mask of worlds has shape ({self.n},), got {array.shape}")
+            return np.flatnonzero(array)
+        array = np.atleast_1d(array)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise TypeError(f"worlds are named by whole numbers or by a mask of {self.n} flags")
+        array = array.astype(np.int64)
+        if array.size and not (0 <= array.min() and array.max() < self.n):
+            wrong = int(array[(array < 0) | (array >= self.n)][0])
+            raise IndexError(f"world {wrong} is outside 0..{self.n - 1}")
+        if np.unique(array).size != array.size:
+            raise ValueError("a world is named twice")
+        return array
+
+    # parameters
+
+    def expand(self, name: str, values: Any = None, ids: Any = None) -> np.ndarray:
+        """Give worlds their own numbers of a real field of the model, options with their prefix: "opt_timestep".
+
+        values: one for all worlds, or a row for each, (n, …); None is the model's. ids: which worlds, None is all. Constants that
+        follow from the field are computed anew, as `kt.set_const` does, on lanes. Returns what all worlds have now, read-only. From
+        the first call on, edits of real numbers of the model itself are not followed any more.
+        """
+        name = name.replace("opt.", "opt_", 1) if name.startswith("opt.") else name
+        worlds = self._ids(ids)
+        fresh = self._parameters is None
+        parameters = (
+            Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n) if fresh else self._parameters
+        )
+        if values is None:
+            values = parameters.rows[name][worlds] if name in parameters.rows else _of_model(self.model, name)
+        parameters.expand(name, values, worlds)
+        self.__dict__["_parameters"] = parameters
+        self._plans.clear()
+        self._crew.forget_blocks()
+        if name in ("body_pos", "body_quat", "qpos_spring", "tendon_lengthspring"):
+            self._worlds.refresh_start()
+        return read_only(parameters.rows[name])
+
+    @property
+    def expanded(self) -> tuple[str, ...]:
+        """Fields of the model of which worlds have their own numbers, those that were derived among them."""
+        return () if self._parameters is None else tuple(self._parameters.rows)
+
+    def get_model(self, i: int) -> Model:
+        """The model of one world: a copy of the batch's, with that world's numbers."""
+        (world,) = self._ids(i)
+        return copy.copy(self.model if self._parameters is None else self._parameters.model_of(int(world)))
+
+    # states
+
+    def reset(self, ids: Any = None, keyframe: str | int | None = None) -> None:
+        """Back to the initial state, or to a keyframe, in all or some worlds. MuJoCo's mj_resetData."""
+        worlds = self._ids(ids)
+        if keyframe is None:
+            self._worlds.refresh_start()
+            self._worlds.reset(worlds)
+            if "qpos0" in self.expanded:
+                self._worlds.rows["qpos"][worlds] = self._parameters.rows["qpos0"][worlds]
+        else:
+            data = Data(self.model)
+            data.reset_keyframe(keyframe)
+            self._worlds.refresh_start()
+            self._worlds.reset(worlds)
+            for name in (*INPUTS, *state_names(self.model)):
+                self._worlds.rows[name][worlds] = data._arrays[name].reshape(shape_of(name, self.model))
+        self._told.forget(worlds)
+
+    def get_data(self, i: int) -> Data:
+        """A Data in the state of one world, after `kt.forward`: to look at, to render, or to go on with."""
+        (world,) = self._ids(i)
+        model = self.model if self._parameters is None else self.get_model(int(world))
+        data = Data(model)
+        names = (*INPUTS, *state_names(self.model))
+        self._worlds.put(int(world), data, names)
+        if "tree_asleep" in names:
+            pipeline.update_sleep(model, data)
+        pipeline.forward(model, data)
+        self._worlds.put(int(world), data, names)  # counts of warnings and readings are those of the world
+        return data
+
+    def set_data(self, i: int, data: Data) -> None:
+        """Take state and inputs of a Data for one world."""
+        (world,) = self._ids(i)
+        if not isinstance(data, Data) or data.sizes is not self.model.sizes:
+            raise ValueError("set_data: this Data belongs to another model")
+        self._worlds.take(int(world), data, (*INPUTS, *state_names(self.model)))
+
+    def set_state(self, state: Any, ids: Any = None) -> None:
+        """Write vectors that `get_state` of a Batch or Data gave: one for all worlds, or a row for each."""
+        worlds = self._ids(ids)
+        vectors = np.asarray(state)
+        size = sum(self._worlds.rows[name][0].size for name in WRITTEN_STATE)
+        if vectors.shape not in ((size,), (len(worlds), size)) or vectors.dtype.kind not in "fiu":
+            raise ValueError(f"state: expected shape ({len(worlds)}, {size}) or ({size},), got {vectors.shape}")
+        if not np.isfinite(vectors).all():
+            raise ValueError("state: not all numbers are finite")
+        vectors = np.broadcast_to(vectors, (len(worlds), size))
+        at = 0
+        for name in WRITTEN_STATE:
+            rows = self._worlds.rows[name]
+            count = rows[0].size
+            part_of_it = vectors[:, at : at + count].reshape(len(worlds), *rows.shape[1:])
+            rows[worlds] = part_of_it != 0 if rows.dtype == bool else part_of_it
+            at += count
+
+    def get_state(self, ids: Any = None) -> np.ndarray:
+        """State and inputs of worlds, a row of numbers for each: MuJoCo's mjSTATE_INTEGRATION, as `Data.get_state` has it."""
+        worlds = self._ids(ids)
+        parts = [self._worlds.rows[name][worlds].astype(np.float64).reshape(len(worlds), -1) for name in WRITTEN_STATE]
+        return np.concatenate(parts, axis=1)
+
+    @property
+    def warning(self) -> np.ndarray:
+        """How often each warning was raised in each world since its reset: (n, 7), by `kt.WarningType`."""
+        return read_only(self._worlds.rows["warning_number"])
+
+    @property
+    def resets(self) -> np.ndarray:
+        """How often each world went bad and was reset."""
+        return read_only(self._worlds.resets)
+
+    # copies
+
+    def copy(self) -> Batch:
+        """A second batch of the same model in the same state."""
+        out = type(self)(self.model, self.n, self.dtype, self.threads)
+        out._take_over(self._saved())
+        return out
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Batch:
+        return self.copy()
+
+    def _saved(self) -> dict[str, Any]:
+        rows = {name: array.copy() for name, array in self._worlds.rows.items()}
+        own = {} if self._parameters is None else {name: array.copy() for name, array in self._parameters.rows.items()}
+        gates = {} if self._parameters is None else dict(self._parameters.gates)
+        return {
+            "rows": rows,
+            "resets": self._worlds.resets.copy(),
+            "fresh": dict(self._fresh),
+            "own": own,
+            "gates": gates,
+        }
+
+    def _take_over(self, saved: dict[str, Any]) -> None:
+        for name, array in saved["rows"].items():
+            target = self._worlds.add(name)
+            if array.shape != target.shape or array.dtype != target.dtype:
+                raise ValueError(f"this Batch is damaged: {name} has shape {array.shape}, not {target.shape}")
+            target[...] = array
+        self._worlds.resets[...] = saved["resets"]
+        self._fresh.update(saved["fresh"])
+        if saved["own"]:
+            parameters = Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n)
+            parameters.rows, parameters.gates = saved["own"], saved["gates"]
+            parameters.open(parameters._models)
+            self.__dict__["_parameters"] = parameters
+        self._told.forget(np.arange(self.n))
+
+    def __reduce__(self) -> tuple:
+        return _restore, (self.model, self.n, self.dtype, self.threads, self._saved())
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
+        return f"<kinetree.Batch of {self.n} worlds of {self.model.title!r}: {self.dtype}, {threads}>"
+
+
+WRITTEN_STATE = tuple(
+    name for name in ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied",
+                      "eq_active", "mocap_pos", "mocap_quat", "userdata", "plastic")
+)  # fmt: skip
+
+
+def _restore(model: Model, n: int, dtype: str, threads: int, saved: dict[str, Any]) -> Batch:
+    out = Batch(model, n, dtype, threads)
+    out._take_over(saved)
+    return out
+
+
+def _of_model(model: Model, name: str) -> Any:
+    """The model's own numbers of a field, for all worlds."""
+    field = FIELDS.get(name)
+    if field is None:
+        raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
+    return model._arrays[name] if field.dims else model._constant(name)
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"Batch: {name} must be a whole number from 1 on, got {value!r}")
+    return int(value)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,152 @@
+"""Blocks: the loop over the worlds of a batch, as many at a time as there are lanes. One entry into compiled code for all of it.
+
+The worlds of a block come in from their rows, make steps or run stages on a thread's block of lanes, and go back. A world that
+goes bad is reset alone, as MuJoCo does, and its warnings are counted; where there is no room the block comes back to Python
+before anything of it was stored, and is taken up again.
+MuJoCo: the loop of mujoco.batch. Reads and writes: what `state`, `inputs`, ... name, see `batch.py`.
+"""
+
+from __future__ import annotations
+
+from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, begin_pass, lacked_room
+from ..dynamics.sleep import update_sleep
+from ..fields import Field
+from ..kernel import Entry, kernel
+from ..kernel.guard import call_stage
+from ..kernel.ops import minimum
+from ..kernel.raw import entries_at
+from ..layout import Layout
+from ..stepping import run_steps
+from ..types import EnableBit, WarningType
+from .parts import copy_parts
+
+# Tables of parts. parameters: into the models of the lanes. state: in and out. inputs: in. results: out. start: the state after
+# a reset. control: in before each step. record: out after each.
+TABLES = ("parameters", "state", "inputs", "results", "start", "control", "record")
+LAYOUT = Layout(
+    "blocks",
+    {
+        **{name: Field(name, f"n{name} 6", "int64", "1", "parts", "driver") for name in TABLES},
+        "order": Field("order", "nworld", "int64", "1", "worlds, in the order in which they go into blocks", "driver"),
+        "stage": Field("stage", "nstage", "int64", "1", "numbers of the stages to run; none: steps", "driver"),
+        "stop": Field("stop", "1", "int64", "1", "1 if all is to end after the step at hand", "driver"),
+        "resets": Field("resets", "nworld", "int64", "1", "how often each world was reset", "driver"),
+    },
+    # width: worlds of a block. at: the first world of the block at hand. nstep: steps to make. fresh_*: flags of the energy.
+    # bad, number, lastinfo, before, time, when: addresses.
+    dict.fromkeys(
+        (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "fresh_pos", "fresh_vel", "fresh_subtree", "fresh_rne",
+         "bad", "number", "lastinfo", "before", "time", "when"),
+        "int64",
+    ),
+)  # fmt: skip
+STOPPED = 1000  # what a run returns that was told to end
+
+
+@kernel
+def bring(m, d, b, end):
+    """The worlds of the block at hand onto the lanes; lanes that are left over have the last world too."""
+    for lane in range(b.width):
+        world = b.order[minimum(b.at + lane, end - 1)]
+        copy_parts(d, b.parameters, b.nparameters, b.width, lane, world, 0, True)
+        copy_parts(d, b.state, b.nstate, b.width, lane, world, 0, True)
+        copy_parts(d, b.inputs, b.ninputs, b.width, lane, world, 0, True)
+    d.flg_energypos[0], d.flg_energyvel[0] = b.fresh_pos != 0, b.fresh_vel != 0
+    d.flg_subtreevel[0], d.flg_rnepost[0] = b.fresh_subtree != 0, b.fresh_rne != 0
+    if m.opt_enableflags & EnableBit.SLEEP:
+        update_sleep(m, d)
+
+
+@kernel
+def give(d, b, end):
+    """Back from the lanes."""
+    for lane in range(minimum(b.width, end - b.at)):
+        world = b.order[b.at + lane]
+        copy_parts(d, b.state, b.nstate, b.width, lane, world, 0, False)
+        copy_parts(d, b.results, b.nresults, b.width, lane, world, 0, False)
+
+
+@kernel
+def start_anew(d, b, lane, world):
+    """Reset one world, but for the warning that led to it, which counts once: as in MuJoCo, all others are forgotten."""
+    numbers, infos = entries_at(d.warning_number, b.number), entries_at(d.warning_number, b.lastinfo)
+    before, times = entries_at(d.warning_number, b.before), entries_at(d.time, b.time)
+    reason = WarningType.BADQPOS
+    for k in range(WarningType.BADQPOS, WarningType.BADQACC + 1):
+        if numbers[k * b.width + lane] > before[k * b.width + lane]:
+            reason = k
+    info, when = infos[reason * b.width + lane], times[lane]
+    copy_parts(d, b.start, b.nstart, b.width, lane, world, 0, True)
+    numbers[reason * b.width + lane], infos[reason * b.width + lane] = 1, info
+    times = entries_at(d.time, b.when)
+    times[world] = when
+    b.resets[world] += 1
+
+
+@kernel
+def start_bad_ones_anew(m, d, b, end):
+    """Reset the worlds of the block that went bad."""
+    bad = entries_at(d.bad, b.bad)
+    for lane in range(b.width):
+        if bad[lane]:
+            start_anew(d, b, lane, b.order[minimum(b.at + lane, end - 1)])
+    if m.opt_enableflags & EnableBit.SLEEP:
+        update_sleep(m, d)
+
+
+@kernel
+def one_step(m, d, b, end, *controller):
+    """One step of a block; LACKS_ROOM if it was not made."""
+    left = 1
+    while left != 0:
+        status = run_steps(m, d, left, *controller)
+        left = status // KINDS_OF_RETURN
+        if status - KINDS_OF_RETURN * left == LACKS_ROOM:
+            return LACKS_ROOM
+        if left != 0:
+            start_bad_ones_anew(m, d, b, end)
+    return 0
+
+
+@kernel
+def make_steps(m, d, b, end, *controller):
+    """The steps of a block, with controls for each and a record of each; LACKS_ROOM if it has to begin again."""
+    for step in range(b.nstep):
+        if b.stop[0] != 0:
+            return 0
+        for lane in range(b.width):
+            copy_parts(d, b.control, b.ncontrol, b.width, lane, b.order[minimum(b.at + lane, end - 1)], step, True)
+        if one_step(m, d, b, end, *controller) != 0:
+            return LACKS_ROOM
+        for lane in range(minimum(b.width, end - b.at)):
+            copy_parts(d, b.record, b.nrecord, b.width, lane, b.order[b.at + lane], step, False)
+    return 0
+
+
+@kernel
+def run_stages(m, d, b):
+    """Stages, one after the other; LACKS_ROOM if they have to run again."""
+    begin_pass(m, d)
+    for k in range(b.nstage):
+        call_stage(m, d, b.stage[k])
+        if lacked_room(m, d):
+            return LACKS_ROOM
+    return 0
+
+
+@kernel
+def run_blocks(m, d, b, end, *controller):
+    """All blocks from world `b.at` up to `end`; LACKS_ROOM if the one at hand did not fit, STOPPED if it was told to end."""
+    while b.at < end:
+        if b.stop[0] != 0:
+            return STOPPED
+        bring(m, d, b, end)
+        status = make_steps(m, d, b, end, *controller) if b.nstage == 0 else run_stages(m, d, b)
+        if status != 0:
+            return status
+        give(d, b, end)
+        b.at = b.at + b.width
+    return 0
+
+
+ENTRY = Entry(run_blocks, LAYOUT, "int64", result="int64")
