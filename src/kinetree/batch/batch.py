@@ -26,11 +26,12 @@ from ..model import FIELDS, Model
 from ..named import NamedAccess
 from ..notices import get_ready
 from ..staleness import LAZY
-from .blocks import ENTRY
+from ..types import EnableBit
+from .blocks import DERIVE, ENTRY
 from .crew import Crew
 from .element import BatchElement
 from .lanes import LaneData
-from .parameters import Parameters, place
+from .parameters import Parameters, Places
 from .plan import FRESH, Block, Plan, Rows
 from .telling import Told
 from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
@@ -59,6 +60,7 @@ class Batch(NamedAccess):
         own["_bound"] = {}
         own["_plans"] = {}
         own["_parameters"] = None
+        own["_version"] = 0  # of what the models of lanes have to expect
         own["_fresh"] = dict.fromkeys(FRESH, 0)
         own["_told"] = Told(self)
         own["_crew"] = Crew(self.threads, self._new_block)
@@ -236,6 +238,9 @@ class Batch(NamedAccess):
         before, after = dict(self._fresh), dict(self._fresh)
 
         def job(block: Block, first: int, end: int) -> None:
+            if block.version != self._version:
+                self._parameters.open(block.lanes.models)
+                block.version = self._version
             after.update(block.run(code, plan, order, first, end, nstep, before, shared))
 
         try:
@@ -278,12 +283,8 @@ class Batch(NamedAccess):
         return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
 
     def _new_block(self) -> Block:
-        parameters = self._parameters
-        lanes = LaneData(self.model, self.width, self.dtype, own=parameters is not None)
-        if parameters is None:
-            return Block(lanes)
-        parameters.open(lanes.models)
-        return Block(lanes, model={name: place(lanes.models, name) for name in parameters.rows})
+        lanes = LaneData(self.model, self.width, self.dtype, own=self._parameters is not None)
+        return Block(lanes) if lanes.models is None else Block(lanes, model=Places(lanes.models))
 
     def _ids(self, ids: Any) -> np.ndarray:
         """Numbers of worlds, each once."""
@@ -314,21 +315,39 @@ class Batch(NamedAccess):
         follow from the field are computed anew, as `kt.set_const` does, on lanes. Returns what all worlds have now, read-only. From
         the first call on, edits of real numbers of the model itself are not followed any more.
         """
-        name = name.replace("opt.", "opt_", 1) if name.startswith("opt.") else name
-        worlds = self._ids(ids)
-        fresh = self._parameters is None
-        parameters = (
-            Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n) if fresh else self._parameters
-        )
+        name = name.replace("opt.", "opt_", 1)
+        worlds, parameters = self._ids(ids), self._parameters or Parameters(self.model, self.n, self.dtype)
         if values is None:
-            values = parameters.rows[name][worlds] if name in parameters.rows else _of_model(self.model, name)
-        parameters.expand(name, values, worlds)
-        self.__dict__["_parameters"] = parameters
+            if name not in FIELDS:
+                raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
+            values = parameters.rows[name][worlds] if name in parameters.rows else parameters.of_model(name)
+        first = self._parameters is None
+        if first:
+            self.__dict__["_parameters"] = parameters
+            self._crew.forget_blocks()
+        try:
+            more = parameters.expand(name, values, worlds, self._derive)
+        except BaseException:
+            if first:
+                self.__dict__["_parameters"] = None
+                self._crew.forget_blocks()
+            raise
+        self.__dict__["_version"] += more
         self._plans.clear()
-        self._crew.forget_blocks()
-        if name in ("body_pos", "body_quat", "qpos_spring", "tendon_lengthspring"):
-            self._worlds.refresh_start()
+        if self.model.opt.enableflags & EnableBit.SLEEP:
+            self._worlds.wake(worlds)
         return read_only(parameters.rows[name])
+
+    def _derive(self, plan: Plan, ids: np.ndarray, groups: int) -> None:
+        """Run a plan of derived constants on worlds."""
+        code = DERIVE.on(machine(self.dtype, self.width, True), self.model)
+        shared = {"stop": self._crew.stop, "resets": self._worlds.resets}
+
+        def job(block: Block, first: int, end: int) -> None:
+            self._parameters.open(block.lanes.models)
+            block.run(code, plan, ids, first, end, 0, self._fresh, shared, groups)
+
+        self._crew.run(len(ids), self.width, len(ids), job, None)
 
     @property
     def expanded(self) -> tuple[str, ...]:
@@ -338,7 +357,8 @@ class Batch(NamedAccess):
     def get_model(self, i: int) -> Model:
         """The model of one world: a copy of the batch's, with that world's numbers."""
         (world,) = self._ids(i)
-        return copy.copy(self.model if self._parameters is None else self._parameters.model_of(int(world)))
+        out = copy.copy(self.model)
+        return out if self._parameters is None else self._parameters.write(out, int(world))
 
     # states
 
@@ -447,10 +467,9 @@ class Batch(NamedAccess):
         self._worlds.resets[...] = saved["resets"]
         self._fresh.update(saved["fresh"])
         if saved["own"]:
-            parameters = Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n)
+            parameters = Parameters(self.model, self.n, self.dtype)
             parameters.rows, parameters.gates = saved["own"], saved["gates"]
-            parameters.open(parameters._models)
-            self.__dict__["_parameters"] = parameters
+            self.__dict__.update(_parameters=parameters, _version=1)
         self._told.forget(np.arange(self.n))
 
     def __reduce__(self) -> tuple:
@@ -474,14 +493,6 @@ def _restore(model: Model, n: int, dtype: str, threads: int, saved: dict[str, An
     out = Batch(model, n, dtype, threads)
     out._take_over(saved)
     return out
-
-
-def _of_model(model: Model, name: str) -> Any:
-    """The model's own numbers of a field, for all worlds."""
-    field = FIELDS.get(name)
-    if field is None:
-        raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
-    return model._arrays[name] if field.dims else model._constant(name)
 
 
 def _count(name: str, value: Any) -> int:

@@ -9,6 +9,7 @@ MuJoCo: the loop of mujoco.batch. Reads and writes: what `state`, `inputs`, ... 
 from __future__ import annotations
 
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, begin_pass, lacked_room
+from ..derived.derive import derive
 from ..dynamics.sleep import update_sleep
 from ..fields import Field
 from ..kernel import Entry, kernel
@@ -149,4 +150,18 @@ def run_blocks(m, d, b, end, *controller):
     return 0
 
 
+@kernel
+def derive_blocks(m, d, b, groups, end):
+    """Constants of the models of all worlds from `b.at` up to `end`: those of some groups (`derived/table.py`)."""
+    while b.at < end:
+        for lane in range(b.width):
+            copy_parts(d, b.parameters, b.nparameters, b.width, lane, b.order[minimum(b.at + lane, end - 1)], 0, True)
+        derive(m, d, groups)
+        for lane in range(minimum(b.width, end - b.at)):
+            copy_parts(d, b.results, b.nresults, b.width, lane, b.order[b.at + lane], 0, False)
+        b.at = b.at + b.width
+    return 0
+
+
 ENTRY = Entry(run_blocks, LAYOUT, "int64", result="int64")
+DERIVE = Entry(derive_blocks, LAYOUT, "int64", "int64", result="int64", edits_model=True)

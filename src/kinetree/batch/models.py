@@ -56,6 +56,26 @@ DECIDING: dict[str, Callable[[Model], np.ndarray]] = {
 }
 
 
+def check_parameter(base: Model, numbers: Mapping[str, np.ndarray], name: str, fresh: np.ndarray) -> None:
+    """Refuse numbers for a field that do not suit what all worlds share, as `numbers` do; the last axis is the world."""
+    now: Any = SimpleNamespace(**{**base._arrays, **numbers, name: fresh})
+    if name in DECIDING:
+        before: Any = SimpleNamespace(**{**base._arrays, **numbers})
+        if (DECIDING[name](now) != DECIDING[name](before)[..., :1]).any():
+            raise ValueError(f"worlds on lanes share where {name} is zero, in which these numbers differ")
+    if name in ("body_mass", "body_inertia"):
+        b = without_mass(base, np.moveaxis(now.body_mass, -1, 0), np.moveaxis(now.body_inertia, -1, 0))
+        if b >= 0:
+            raise ModelError(f"{name}: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {b}")
+    if name in OF_SIMPLE:
+        owner = OF_SIMPLE[name]
+        of_simple = (base.body_simple if owner is None else base.body_simple[getattr(base, owner)]) > 0
+        if (fresh[of_simple] != numbers[name][of_simple][..., :1]).any():
+            raise ValueError(
+                f"{name}: bodies whose block of M is diagonal keep theirs, or are compiled as simple='false'"
+            )
+
+
 class LaneModels:
     """The models of `width` worlds, at first all the same, in reals of a dtype.
 
@@ -135,7 +155,7 @@ class LaneModels:
         shape = (numbers.shape[-1], *FIELDS[name].shape(self.base.sizes))
         given = checked(values, shape, numbers.dtype, name, infinite=may_be_infinite(name), fill=False).reshape(shape)
         fresh = np.moveaxis(given, 0, -1).reshape(numbers.shape)
-        self._check(name, fresh)
+        check_parameter(self.base, self.numbers, name, fresh)
         return fresh
 
     def put(self, name: str, fresh: np.ndarray) -> None:
@@ -172,26 +192,6 @@ class LaneModels:
         """Remember that numbers of all worlds in these fields have changed."""
         self._written.update(names)
         self._behind = [True] * len(self.worlds)
-
-    def _check(self, name: str, fresh: np.ndarray) -> None:
-        """Refuse numbers that do not suit what all worlds share."""
-        base = self.base
-        now: Any = SimpleNamespace(**{**base._arrays, **self.numbers, name: fresh})
-        if name in DECIDING:
-            before: Any = SimpleNamespace(**{**base._arrays, **self.numbers})
-            if (DECIDING[name](now) != DECIDING[name](before)[..., :1]).any():
-                raise ValueError(f"worlds on lanes share where {name} is zero, in which these numbers differ")
-        if name in ("body_mass", "body_inertia"):
-            b = without_mass(base, np.moveaxis(now.body_mass, -1, 0), np.moveaxis(now.body_inertia, -1, 0))
-            if b >= 0:
-                raise ModelError(f"{name}: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {b}")
-        if name in OF_SIMPLE:
-            owner = OF_SIMPLE[name]
-            of_simple = (base.body_simple if owner is None else base.body_simple[getattr(base, owner)]) > 0
-            if not np.array_equal(fresh[of_simple], self.numbers[name][of_simple]):
-                raise ValueError(
-                    f"{name}: bodies whose block of M is diagonal keep theirs, or are compiled as simple='false'"
-                )
 
     def _catch_up(self, lane: int) -> None:
         """Make the model of a world anew, with the numbers that were written."""

@@ -1,102 +1,152 @@
 """`Parameters`: what worlds of a batch have for themselves of the model: real fields with a row for each world.
 
-A field is given values by `expand`, and what follows from it gets rows too, computed by our own kernels on lanes. Rows come into
-the models of a thread's lanes with the state of each block; all other numbers are those of the batch's model when it was first
-expanded. MuJoCo: expand and set_const of mujoco.batch.
+A field is given values by `expand`, and what follows from it gets rows too, computed by our own kernels on lanes, in the same blocks
+and threads that steps take. Rows come into the models of a thread's lanes with the state of each block; all other numbers are those
+of the batch's model. MuJoCo: expand and set_const of mujoco.batch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..fields import Field
+from ..derived.shared import COUNTED, gates
+from ..derived.table import DERIVED, groups_of
+from ..errors import ModelError, nearest
+from ..fields import REAL, Field
 from ..layout import checked, may_be_infinite, may_fill
-from ..model import FIELDS, LAYOUT, Model
-from .constants import rederive
-from .lanes import LaneData
-from .models import GATES, OPTIONS, OWN, LaneModels
+from ..model import FIELDS, Model
+from .models import GATES, OPTIONS, OWN, LaneModels, check_parameter
+from .plan import Plan, Rows
+
+
+class Places(Mapping[str, np.ndarray]):
+    """Where the numbers of fields lie in the models of lanes; the last axis is the world."""
+
+    def __init__(self, models: LaneModels):
+        self._models = models
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._models.numbers[name] if name in OWN else self._models.options[OPTIONS.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*OWN, *OPTIONS))
+
+    def __len__(self) -> int:
+        return len(OWN) + len(OPTIONS)
 
 
 class Parameters:
-    """Rows of parameters of n worlds. lanes: worlds with parameters of their own, to check and derive with."""
+    """Rows of parameters of n worlds of a model, in reals of a dtype."""
 
-    def __init__(self, lanes: LaneData, n: int):
-        self._lanes, self._n = lanes, n
+    def __init__(self, model: Model, n: int, dtype: str):
+        self.base, self._n, self._dtype = model, n, np.dtype(dtype)
         self.rows: dict[str, np.ndarray] = {}
-        self.gates = dict.fromkeys(GATES, 0)
+        self.gates = {name: int(model._constant(name)) for name in GATES}
 
-    @property
-    def _models(self) -> LaneModels:
-        assert self._lanes.models is not None
-        return self._lanes.models
+    def expand(self, name: str, values: Any, ids: np.ndarray, derive: Callable[[Plan, np.ndarray, int], None]) -> bool:
+        """Give some worlds their own numbers of a field, and all that follows from them; whether there are rows of more fields.
 
-    def expand(self, name: str, values: Any, ids: np.ndarray) -> tuple[str, ...]:
-        """Give some worlds their own numbers of a field, and all that follows from them; which fields have rows then.
-
-        Nothing is changed if some of it is refused.
+        derive: runs a plan that derives groups of constants on worlds. Nothing is changed if some of it is refused.
         """
-        numbers = self._models.array(name)  # or an error that says why it has none
-        shape = FIELDS[name].shape(self._models.base.sizes)
-        given = _given(name, FIELDS[name], values, (len(ids), *shape), numbers.dtype)
-        rows = {each: array.copy() for each, array in self.rows.items()}
-        _row(rows, name, self._n, self._models)[ids] = given
-        width, gates = self._lanes.width, dict(self.gates)
-        for first in range(0, len(ids), width):
-            block = ids[np.minimum(np.arange(first, first + width), len(ids) - 1)]
-            self._bring(rows, block, name)
-            self._models.write(name, rows[name][block])
-            gates = {gate: max(gates[gate], self._gate(gate)) for gate in GATES}
-            for derived in rederive(self._models, self._lanes, [name]):
-                target = _row(rows, derived, self._n, self._models)
-                found = np.moveaxis(place(self._models, derived), -1, 0)
-                target[block] = found.reshape(width, *target.shape[1:])
-        self.rows, self.gates = rows, gates
-        return tuple(rows)
+        rows = {name: self._copied(name)}
+        rows[name][ids] = self.given(name, values, len(ids))
+        groups = groups_of([name])
+        rows |= {each: self._copied(each) for each, group in DERIVED.items() if group & groups and each != name}
+        check_parameter(self.base, _Wide(self.base, self.rows), name, np.moveaxis(rows[name], 0, -1))
+        opened = self.opened({**self.rows, **rows}) if name in COUNTED else self.gates
+        if groups:
+            before, self.rows, self.gates, gates_before = self.rows, {**self.rows, **rows}, opened, self.gates
+            try:
+                derive(self._plan([each for each, group in DERIVED.items() if group & groups]), ids, groups)
+                self._check_derived(rows, ids)
+            except BaseException:
+                self.rows, self.gates = before, gates_before
+                raise
+        more = not rows.keys() <= self.rows.keys() or opened != self.gates
+        self.rows, self.gates = {**self.rows, **rows}, opened
+        return more
 
-    def _bring(self, rows: dict[str, np.ndarray], block: np.ndarray, but: str) -> None:
-        """What worlds have already into the models of the lanes."""
+    def given(self, name: str, values: Any, count: int) -> np.ndarray:
+        """Checked values of a field: a row for each of so many worlds, or one for all."""
+        field = FIELDS.get(name)
+        if field is None:
+            raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
+        if field.dtype != REAL or not field.writable:
+            raise AttributeError(
+                f"{name} is shared by all worlds: only real numbers that may be edited are a world's own"
+            )
+        return _checked(name, field, values, (count, *field.shape(self.base.sizes)), self._dtype)
+
+    def _copied(self, name: str) -> np.ndarray:
+        """The rows of a field, those of the model if it has none."""
+        if name in self.rows:
+            return self.rows[name].copy()
+        out = np.empty((self._n, *FIELDS[name].shape(self.base.sizes)), self._dtype)
+        out[:] = self.of_model(name)
+        return out
+
+    def of_model(self, name: str) -> np.ndarray:
+        """What the model has of a field."""
+        numbers = self.base._arrays[name] if name in OWN else np.array(self.base._constant(name))
+        return numbers.reshape(FIELDS[name].shape(self.base.sizes))
+
+    def opened(self, rows: Mapping[str, np.ndarray]) -> dict[str, int]:
+        """What must be looked for in some world though zeros would leave it out: over all of them."""
+        found = gates(_Wide(self.base, rows))
+        return {name: max(found.get(name, 0), int(self.base._constant(name))) for name in GATES}
+
+    def _plan(self, derived: list[str]) -> Plan:
+        model = [Rows(name, array, owner="model") for name, array in self.rows.items()]
+        return Plan({"parameters": model, "results": [Rows(name, self.rows[name], owner="model") for name in derived]})
+
+    def _check_derived(self, rows: Mapping[str, np.ndarray], ids: np.ndarray) -> None:
         for name, array in rows.items():
-            if name != but:
-                place(self._models, name)[...] = np.moveaxis(array[block], 0, -1).reshape(
-                    place(self._models, name).shape
-                )
-
-    def _gate(self, name: str) -> int:
-        return int(self._models.tables[0, LAYOUT.word[name]])
+            bad = np.argwhere(~np.isfinite(array[ids])) if name in DERIVED and not may_be_infinite(name) else ()
+            if len(bad):
+                world, *at = bad[0].tolist()
+                raise ModelError(f"world {ids[world]}: {name}{at} would be {array[ids][tuple(bad[0])]}")
 
     def open(self, models: LaneModels) -> None:
-        """Have models of other lanes expect such rows."""
+        """Have models of lanes expect such rows."""
         models.expect(self.rows, self.gates)
 
-    def model_of(self, i: int) -> Model:
-        """The model of one world."""
-        self._bring(self.rows, np.full(self._lanes.width, i), "")
-        self._models.note(self.rows)
-        return self._models.of(0)
+    def write(self, model: Model, world: int) -> Model:
+        """Give a model the numbers of one world."""
+        for name, array in self.rows.items():
+            if name in OWN:
+                model._arrays[name][...] = array[world].reshape(model._arrays[name].shape)
+            else:
+                model._set_constant(name, float(array[world]))
+        model._be_edited()
+        for name, count in self.gates.items():
+            model._set_constant(name, count)
+        return model
 
 
-def place(models: LaneModels, name: str) -> np.ndarray:
-    """Where the numbers of a field lie in the models of lanes; the last axis is the world."""
-    return models.numbers[name] if name in OWN else models.options[OPTIONS.index(name)]
+class _Wide(Mapping[str, np.ndarray]):
+    """Numbers of all worlds with the world as the last axis, of one world where all have the model's."""
+
+    def __init__(self, base: Model, rows: Mapping[str, np.ndarray]):
+        self._base, self._rows = base, rows
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.moveaxis(self._rows[name], 0, -1) if name in self._rows else self._base._arrays[name][..., None]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(OWN)
+
+    def __len__(self) -> int:
+        return len(OWN)
 
 
-def _row(rows: dict[str, np.ndarray], name: str, n: int, models: LaneModels) -> np.ndarray:
-    """The rows of a field, at first the numbers of the model."""
-    if name not in rows:
-        shape = FIELDS[name].shape(models.base.sizes)
-        base = models.base._arrays[name] if name in OWN else np.array(models.base._constant(name))
-        rows[name] = np.empty((n, *shape), place(models, name).dtype)
-        rows[name][:] = base.reshape(shape)
-    return rows[name]
-
-
-def _given(name: str, field: Field, values: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Checked values: a row for each world, or one for all."""
+def _checked(name: str, field: Field, values: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    where = f"batch.expand({name!r})"
     array = np.asarray(values)
     wanted = shape if array.ndim >= len(shape) else shape[1:]
-    out = checked(values, wanted, dtype, f"batch.expand({name!r})", infinite=may_be_infinite(name))
+    out = checked(values, wanted, dtype, where, infinite=may_be_infinite(name))
     if out.ndim == 0 and len(shape) > 1 and not may_fill(field, out.item()):
-        raise ValueError(f"batch.expand({name!r}): expected shape {shape} or {shape[1:]}, got one number ({values!r})")
+        raise ValueError(f"{where}: expected shape {shape} or {shape[1:]}, got one number ({values!r})")
     return np.broadcast_to(out, shape)

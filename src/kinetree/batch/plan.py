@@ -56,6 +56,7 @@ class Block:
 
     def __init__(self, lanes: LaneData, **others: Any):
         self.lanes, self.arrays = lanes, {"world": lanes.arrays, **others}
+        self.version = 0  # of the parameters that its models expect
         self._laid_out: dict[Plan, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
 
     def words(self, plan: Plan) -> np.ndarray:
@@ -82,7 +83,7 @@ class Block:
 
     def run(
         self, code: Any, plan: Plan, order: np.ndarray, first: int, end: int, nstep: int, fresh: dict[str, int],
-        shared: dict[str, np.ndarray], *controller: int,
+        shared: dict[str, np.ndarray], *further: int,
     ) -> dict[str, int]:  # fmt: skip
         """Run a plan on the worlds of an order from `first` up to `end`; what worlds share after that."""
         words = self.words(plan)
@@ -92,7 +93,7 @@ class Block:
             words[LAYOUT.word[name]] = number
         lanes = self.lanes
         lanes._get_ready()
-        while (status := code(lanes.model_address, lanes.address, words.ctypes.data, *controller, end)) not in (
+        while (status := code(lanes.model_address, lanes.address, words.ctypes.data, *further, end)) not in (
             0,
             STOPPED,
         ):

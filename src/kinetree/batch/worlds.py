@@ -14,6 +14,7 @@ import numpy as np
 from ..data import Data
 from ..data_fields import DATA_FIELDS
 from ..fields import INPUT, REAL, STATE, Field
+from ..initial import FULLY_AWAKE
 from ..layout import checked, may_be_infinite, shown
 from ..model import Model
 from ..types import EnableBit
@@ -102,6 +103,12 @@ class Worlds:
         """Back to the initial state in some worlds, named by an index of rows."""
         for name, rows in self.rows.items():
             rows[ids] = self.start[name] if name in self.start else 0
+
+    def wake(self, ids: np.ndarray) -> None:
+        """Wake what sleeps in some worlds: their models have changed."""
+        if "tree_asleep" in self.rows:
+            asleep = self.rows["tree_asleep"]
+            asleep[ids] = np.where(asleep[ids] >= 0, FULLY_AWAKE, asleep[ids])
 
     def take(self, i: int, data: Data, names: Iterable[str]) -> None:
         """Copy a Data into the rows of one world."""
