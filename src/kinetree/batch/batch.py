@@ -28,11 +28,14 @@ from ..named import NamedAccess
 from ..notices import get_ready
 from ..occupancy import BUSY
 from ..staleness import LAZY
-from .blocks import ENTRY, LAYOUT, STOPPED, TABLES, words
+from .blocks import LAYOUT, STOPPED, TABLES, words
+from .controllers import FREE, Under
 from .crew import Crew
 from .element import BatchElement
 from .lanes import LaneData
 from .parts import part, table
+from .rollout import roll_out
+from .stable_pd import BatchStablePD
 from .telling import Told
 from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
 
@@ -167,26 +170,55 @@ class Batch(NamedAccess):
         record: Sequence[str] = ("qpos", "qvel"),
         nstep: int | None = None,
         progress: Callable[[int], None] | None = None,
+        controller: Any = None,
+        target: Any = None,
     ) -> dict[str, np.ndarray]:
         """Steps with controls for each, and a record of fields after each: arrays (n, nstep, …) by name.
 
         controls: (nstep, nu) for all worlds or (n, nstep, nu); None leaves `batch.ctrl` as it is, for `nstep` steps. Of results,
         the record of a step has what its forward pass found: that before the step, as in MuJoCo. Nothing of it passes
         through Python between steps.
+
+        controller: a `StablePD` or what `stable_pd` makes, with target (nq,), (n, nq), (nstep, nq) or (n, nstep, nq), and
+        "torque" to record; or a kernel of (m, d), compiled into the step where MuJoCo calls mjcb_control, once a step: RK4's
+        substeps hold its controls; or a Python function of (batch, k), called before step k, which writes `batch.ctrl` or
+        returns controls.
         """
+        if controller is not None or target is not None:
+            return roll_out(self, controller, target, controls, record, nstep, progress)
         given, count = self._controls(controls, nstep)
+        out = self._to_record(record, count)
+        if count:
+            self._run(None, nstep=count, control=given, record=list(out.items()), progress=progress)
+            self._keep_last(given)
+        return out
+
+    def _to_record(self, record: Sequence[str], count: int) -> dict[str, np.ndarray]:
+        """Arrays for fields after each step."""
         for name in record:
             if name not in self._worlds.rows:
                 self._refuse_unless_per_world(name)
-        out = {
+        return {
             name: np.zeros((self.n, count, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
             for name in record
         }
-        if count:
-            self._run(None, nstep=count, control=given, record=list(out.items()), progress=progress)
-            if given:
-                self._worlds.rows["ctrl"][:] = given[0][1][..., -1, :]
-        return out
+
+    def _keep_last(self, given: Sequence[tuple[str, np.ndarray]]) -> None:
+        """After steps, inputs are those of the last one."""
+        for name, rows in given:
+            self._worlds.rows[name][:] = rows[..., -1, :]
+
+    def stable_pd(
+        self,
+        kp: Any,
+        kd: Any,
+        h: float | None = None,
+        mode: str = "spd",
+        solver: str = "auto",
+        torque_limit: Any = None,
+    ) -> BatchStablePD:
+        """Stable PD on these worlds. kp, kd, torque_limit: as `kt.StablePD` takes them, or a row for each world, (n, nv)."""
+        return BatchStablePD(self, kp, kd, h, mode, solver, torque_limit)
 
     def _controls(self, controls: Any, nstep: int | None) -> tuple[list[tuple[str, np.ndarray]], int]:
         """Controls as parts take them, and the number of steps."""
@@ -214,6 +246,7 @@ class Batch(NamedAccess):
         control: Sequence[tuple[str, np.ndarray]] = (),
         record: Sequence[tuple[str, np.ndarray]] = (),
         progress: Callable[[int], None] | None = None,
+        under: Under = FREE,
     ) -> None:
         """Run steps, or stages if there are some, on worlds. keep: whether their state goes back."""
         model = self.model
@@ -223,7 +256,7 @@ class Batch(NamedAccess):
         order = np.ascontiguousarray(self._ids(ids))
         self._prepare()
         lanes = machine(self.dtype, self.width)
-        run = ENTRY.on(lanes, model)
+        run = under.entry.on(lanes, model)
         for stage in stages:
             stage.compile_for(lanes, model)
         names = [name for name in state_names(model) if name in self._worlds.rows or self._worlds.add(name) is not None]
@@ -242,6 +275,7 @@ class Batch(NamedAccess):
             ]
             parts["control"] = [part(place[name], each, steps=True, shared=each.ndim == 2) for name, each in control]
             parts["record"] = [part(place[name], out, steps=True) for name, out in record]
+            further = under.join(block, parts)
             arrays = {name: table(each) for name, each in parts.items()}
             arrays |= {"order": order, "stage": numbers, "stop": self._crew.stop, "resets": self._worlds.resets}
             steering = {
@@ -251,7 +285,7 @@ class Batch(NamedAccess):
                     ("before", "warning_before"), ("time", "time"))},
             }  # fmt: skip
             b = words(arrays, steering)
-            while (status := run(block.model_address, block.address, b.ctypes.data, end)) != 0:
+            while (status := run(block.model_address, block.address, b.ctypes.data, end, *further)) != 0:
                 if status == STOPPED:
                     break
                 block._grow(status if status == BUSY else 0 if status == LACKS_ROOM else status)

@@ -50,6 +50,7 @@ class LaneData:
         self.model_address = model.address if self.models is None else self.models.address
         self.model, self.sizes, self.width = model, model.sizes, width
         self._listed = True
+        self._controllers: dict[bool, Any] = {}  # arrays of stable PD, dense or not
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
         self.arrays = self._arrays = World(model._kin(), model.sizes, self.machine.stages, width, dtype)
         self._guard, self.address = self.arrays.guard, self.arrays.address

@@ -193,6 +193,8 @@ class StablePD:
     @alone
     def force(self, data: Data, target: Any = None) -> np.ndarray:
         """Q, the PD force at the predicted pose, before limits and before the answer to the acceleration."""
+        if (worlds := self._worlds_of(data)) is not None:
+            return worlds.evaluate_worlds(data, self, worlds.shared_rows(self, data, target), "force")
         self._prepare("force", data, target)
         self._run(run_force, data)
         return self._arrays["force"].copy()
@@ -200,12 +202,16 @@ class StablePD:
     @alone
     def torque(self, data: Data, target: Any = None) -> np.ndarray:
         """The torque of the controller at the state of data, which stays as it is. Constraints are not considered."""
+        if (worlds := self._worlds_of(data)) is not None:
+            return worlds.evaluate_worlds(data, self, worlds.shared_rows(self, data, target), "torque")
         self._evaluate("torque", data, target)
         return self._arrays["torque"].copy()
 
     @alone
     def acceleration(self, data: Data, target: Any = None) -> np.ndarray:
         """The change of velocity over a step, by h, under that torque and all other smooth forces; data stays as it is."""
+        if (worlds := self._worlds_of(data)) is not None:
+            return worlds.evaluate_worlds(data, self, worlds.shared_rows(self, data, target), "acceleration")
         self._evaluate("acceleration", data, target)
         return self._arrays["acceleration"].copy()
 
@@ -216,7 +222,11 @@ class StablePD:
         Semi-implicit Euler whatever the integrator of the model; damping of the model acts at the velocity after the step, as
         in `implicitfast`, and constraints are those of continuous time, under `discrete` too. Controls and applied forces count
         as in `kt.step`, and stay. All steps are one entry into compiled code.
+
+        data: a Data, or a `kt.Batch`, all of whose worlds are controlled, each with a row of the target if that is (n, nq).
         """
+        if (worlds := self._worlds_of(data)) is not None:
+            return worlds.step_worlds(data, self, worlds.shared_rows(self, data, target), nstep)
         self._prepare("step", data, target)
         count = check_nstep("StablePD.step", nstep, 1)
         if self._h is not None and self._h != self._model.opt.timestep:
@@ -226,6 +236,15 @@ class StablePD:
         get_ready_for_stable_pd(self._model)
         self._run_steps(data, count)
         return self._arrays["torque"].copy()
+
+    @staticmethod
+    def _worlds_of(data: Any) -> Any:
+        """How a controller runs on data that is a batch; None if it is none."""
+        if isinstance(data, Data):
+            return None
+        from ..batch import batch, stable_pd  # a batch stands on controllers
+
+        return stable_pd if isinstance(data, batch.Batch) else None
 
     def _view(self, name: str) -> np.ndarray:
         return read_only(self._arrays[name])  # assignment checks, writing into it could not
