@@ -31,11 +31,6 @@ def test_names_of_mujoco_are_answered_with_ours(name):
     assert str(caught.value).endswith(f"write {WANTED[name]}")
 
 
-def test_what_is_to_come_is_said():
-    with pytest.raises(AttributeError, match="kinetree.*Batch.*are to come"):
-        kt.Batch  # noqa: B018
-
-
 def test_what_is_offered_exists():
     scope = {"kt": kt, "model": kt.Model, "data": kt.Data, "kinetree": kt}
     for name in dir(mujoco):

@@ -15,6 +15,7 @@ from typing import Any as _Any
 
 from . import forks as _forks  # noqa: F401  # makes them wait for the compiler
 from . import models, pipeline
+from .batch import blocks as _blocks  # noqa: F401  # its entry is one of the package
 from .geometry.distance import geom_distance
 from .geometry.ray import multi_ray, ray
 from .constraint.contact_force import contact_force, contact_forces, jac_contact
@@ -37,7 +38,6 @@ from .dynamics.jacobian import (
 )
 from .dynamics.objects import object_velocity
 from .errors import BusyError, ModelError, SimulationWarning, UnknownNameError, UnsupportedFeatureError
-from .instead import TO_COME as _TO_COME
 from .instead import instead_of as _instead_of
 from .instead import is_mujocos as _is_mujocos
 from .model import Model
@@ -103,6 +103,7 @@ from .types import (
 )
 
 if _TYPE_CHECKING:
+    from .batch.batch import Batch
     from .io.load import ModelFileNotFoundError, load, set_const
     from .io.trajectory import Trajectory, load_trajectory, save_trajectory
     from .mass import BudgetError, MassAggregator, MassProperties, aggregate, load_budget, set_body_mass_properties
@@ -110,6 +111,7 @@ if _TYPE_CHECKING:
 
 # Imported when they are first asked for: with MuJoCo they would take half of the time of an import.
 _LATER = {
+    "batch.batch": ("Batch",),
     "io.load": ("ModelFileNotFoundError", "load", "set_const"),
     "io.trajectory": ("Trajectory", "load_trajectory", "save_trajectory"),
     "mass": ("BudgetError", "MassAggregator", "MassProperties", "aggregate", "load_budget", "set_body_mass_properties"),
@@ -122,7 +124,7 @@ def __getattr__(name: str) -> _Any:
         if name in names:
             value = globals()[name] = getattr(_importlib.import_module(f".{module}", __name__), name)
             return value
-    hint = f": {_TO_COME[name]}" if name in _TO_COME else ""
+    hint = ""
     if _is_mujocos(name):
         offered = _instead_of(name, {each: getattr(_sys.modules[__name__], each) for each in __all__})
         hint = f": write {offered}" * bool(offered)
@@ -142,6 +144,7 @@ subtree_vel = prepared(pipeline.subtree_vel)
 __version__ = "0.1.0"
 
 __all__ = [
+    "Batch",
     "BiasType",
     "BudgetError",
     "BusyError",

@@ -19,7 +19,6 @@ CLASSES = {
     "MjStatistic": "model.stat",
     "MjContact": "data.contact",
 }
-TO_COME = {"Batch": "many worlds side by side are to come; until then make a kt.Data for each"}
 LOADERS = ("from_xml_path", "from_xml_string", "from_binary_path")
 CALLBACK = re.compile(r"(?:set_)?mjcb_(control|passive|sensor|act_dyn|act_gain|act_bias)")
 

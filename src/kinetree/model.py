@@ -25,13 +25,13 @@ from .named import KINDS, Element, NamedAccess, kind_named
 from .types import Cone, DisableBit, EnableBit, Integrator, Jacobian, Solver
 
 _OWN_FIELDS = {**MODEL_FIELDS, **PLUGIN_FIELDS}  # attributes of a model
-_ALL_FIELDS = {
+FIELDS = {
     **_OWN_FIELDS,
     **{f"opt_{name}": field for name, field in OPTION_FIELDS.items()},
     **{f"stat_{name}": field for name, field in STATISTIC_FIELDS.items()},
 }
-_ARRAYS = {name: field for name, field in _ALL_FIELDS.items() if field.dims}
-_SCALARS = {name: field for name, field in _ALL_FIELDS.items() if not field.dims}
+_ARRAYS = {name: field for name, field in FIELDS.items() if field.dims}
+_SCALARS = {name: field for name, field in FIELDS.items() if not field.dims}
 
 LAYOUT = Layout(
     "model",
@@ -327,7 +327,7 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
             elif name in _OWN_FIELDS:
                 setattr(out, name, value)
             else:
-                raise AttributeError(f"replace: model has no field {name!r}: {nearest(name, _ALL_FIELDS)}")
+                raise AttributeError(f"replace: model has no field {name!r}: {nearest(name, FIELDS)}")
         from .io.load import set_const  # which asks MuJoCo, and stands above
 
         set_const(out)
@@ -358,6 +358,10 @@ class Model(NamedAccess, FieldHolder, metaclass=_HelpfulType):
             array[...] = np.asarray(arrays[name]).reshape(array.shape)
         for name in (*_SCALARS, *COUNTS):
             self._set_constant(name, constants[name])
+        self._be_edited()
+
+    def _be_edited(self) -> None:
+        """Be of an edition of its own: what fell asleep with another one wakes."""
         self._set_constant("edition", next(_EDITIONS))
 
     def _values(self) -> dict[str, Any]:

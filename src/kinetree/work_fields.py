@@ -62,6 +62,10 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("fluid_slope", "nbody 36", REAL, "mixed",
           "derivatives: force of the medium on the subtree by its velocity at xpos, four 3x3 blocks",
           "implicit"),
+    # derived constants
+    Work("body_size", "nbody", REAL, "m", "constants: how far the body reaches from its centre of mass", "constants"),
+    Work("weight_row", "nv 6", REAL, "mixed", "constants: forces that a body feels, halfway through a solve", "constants"),
+    Work("weight_force", "nv", REAL, "mixed", "constants: a force, then the acceleration that it gives", "constants"),
     # the articulated-body algorithm
     Work("aba_inertia", "nbody 21", REAL, "kg m^2; kg m; kg",
           "aba: articulated inertia at xpos that later children put down", "aba"),

@@ -8,41 +8,34 @@ on the number of threads, or on the order of worlds: they are the same to the la
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import pipeline
-from ..bad_states import LACKS_ROOM
 from ..data import Data
 from ..data_fields import DATA_FIELDS
 from ..driver import check_nstep
 from ..errors import UnsupportedFeatureError, nearest
-from ..fields import REAL
 from ..kernel.machine import machine
 from ..layout import checked, read_only
 from ..makers import MAKERS, chain, makers_of
 from ..model import Model
 from ..named import NamedAccess
 from ..notices import get_ready
-from ..occupancy import BUSY
 from ..staleness import LAZY
-from .blocks import LAYOUT, STOPPED, TABLES, words
 from .controllers import FREE, Under
 from .crew import Crew
 from .element import BatchElement
 from .lanes import LaneData
-from .parts import part, table
+from .plan import FRESH, Block, Plan, Rows
 from .rollout import roll_out
 from .stable_pd import BatchStablePD
 from .telling import Told
 from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
 
 WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
-FRESH = {
-    "fresh_pos": "flg_energypos", "fresh_vel": "flg_energyvel", "fresh_subtree": "flg_subtreevel", "fresh_rne": "flg_rnepost",
-}  # fmt: skip
 
 
 class Batch(NamedAccess):
@@ -64,6 +57,7 @@ class Batch(NamedAccess):
         own["width"] = WIDTHS[dtype]
         own["_worlds"] = Worlds(model, n, dtype)
         own["_bound"] = {}
+        own["_plans"], own["_buffers"] = {}, {}
         own["_fresh"] = dict.fromkeys(FRESH, 0)
         own["_told"] = Told(self)
         own["_crew"] = Crew(self.threads, self._new_block)
@@ -76,7 +70,9 @@ class Batch(NamedAccess):
             raise AttributeError(f"Batch has no {name!r}")
         field = DATA_FIELDS.get(name)
         if field is None or not field.shown:
-            raise AttributeError(f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}")
+            raise AttributeError(
+                f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}"
+            )
         return own["_worlds"].shown(name) if name in own["_worlds"].rows else self.bind(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -107,9 +103,13 @@ class Batch(NamedAccess):
     def _refuse_unless_per_world(self, name: str) -> None:
         field = DATA_FIELDS.get(name)
         if field is None or not field.shown:
-            raise AttributeError(f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}")
+            raise AttributeError(
+                f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}"
+            )
         if not field.per_world or field.growing:
-            raise ValueError(f"{name} has no fixed place in a block of worlds: see batch.read({name!r}), or batch.get_data(i)")
+            raise ValueError(
+                f"{name} has no fixed place in a block of worlds: see batch.read({name!r}), or batch.get_data(i)"
+            )
 
     def _element(self, kind: str, key: str | int) -> BatchElement:
         return BatchElement(self, self.model, kind, self.model.id(kind, key))
@@ -150,7 +150,9 @@ class Batch(NamedAccess):
             found = [np.array(getattr(self.get_data(int(i)), name)) for i in worlds]
             return found if field is not None and field.growing else np.array(found)
         out = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(field, self.dtype))
-        self._run(worlds, stages=self._stages_for(name), results={name: out}, keep=False)
+        stages = self._stages_for(name)
+        plan = self._plan(state_names(self.model), {name: out}, stages, keep=False)
+        self._run(worlds, stages=stages, plan=plan, keep=False)
         return out[worlds]
 
     def _stages_for(self, name: str) -> list[Any]:
@@ -184,29 +186,7 @@ class Batch(NamedAccess):
         substeps hold its controls; or a Python function of (batch, k), called before step k, which writes `batch.ctrl` or
         returns controls.
         """
-        if controller is not None or target is not None:
-            return roll_out(self, controller, target, controls, record, nstep, progress)
-        given, count = self._controls(controls, nstep)
-        out = self._to_record(record, count)
-        if count:
-            self._run(None, nstep=count, control=given, record=list(out.items()), progress=progress)
-            self._keep_last(given)
-        return out
-
-    def _to_record(self, record: Sequence[str], count: int) -> dict[str, np.ndarray]:
-        """Arrays for fields after each step."""
-        for name in record:
-            if name not in self._worlds.rows:
-                self._refuse_unless_per_world(name)
-        return {
-            name: np.zeros((self.n, count, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
-            for name in record
-        }
-
-    def _keep_last(self, given: Sequence[tuple[str, np.ndarray]]) -> None:
-        """After steps, inputs are those of the last one."""
-        for name, rows in given:
-            self._worlds.rows[name][:] = rows[..., -1, :]
+        return roll_out(self, controller, target, controls, record, nstep, progress)
 
     def stable_pd(
         self,
@@ -220,8 +200,8 @@ class Batch(NamedAccess):
         """Stable PD on these worlds. kp, kd, torque_limit: as `kt.StablePD` takes them, or a row for each world, (n, nv)."""
         return BatchStablePD(self, kp, kd, h, mode, solver, torque_limit)
 
-    def _controls(self, controls: Any, nstep: int | None) -> tuple[list[tuple[str, np.ndarray]], int]:
-        """Controls as parts take them, and the number of steps."""
+    def _controls(self, controls: Any, nstep: int | None) -> tuple[list[Rows], int]:
+        """Controls as plans take them, and the number of steps."""
         if controls is None:
             if nstep is None:
                 raise ValueError("rollout: give controls, or nstep")
@@ -233,7 +213,7 @@ class Batch(NamedAccess):
         if nstep is not None and nstep != array.shape[-2]:
             raise ValueError(f"controls are for {array.shape[-2]} steps, and nstep is {nstep}")
         array = checked(array, array.shape, "float64", "controls").astype(self.dtype)
-        return [("ctrl", np.ascontiguousarray(array))], array.shape[-2]
+        return [Rows("ctrl", np.ascontiguousarray(array), steps=True, shared=array.ndim == 2)], array.shape[-2]
 
     def _run(
         self,
@@ -241,69 +221,65 @@ class Batch(NamedAccess):
         nstep: int = 0,
         stages: Sequence[Any] = (),
         takes: tuple[str, ...] = (),
-        results: dict[str, np.ndarray] | None = None,
+        plan: Plan | None = None,
         keep: bool = True,
-        control: Sequence[tuple[str, np.ndarray]] = (),
-        record: Sequence[tuple[str, np.ndarray]] = (),
         progress: Callable[[int], None] | None = None,
         under: Under = FREE,
     ) -> None:
-        """Run steps, or stages if there are some, on worlds. keep: whether their state goes back."""
-        model = self.model
+        """Run steps, or stages if there are some, on worlds. takes: further inputs. keep: whether their state goes back."""
+        model, lanes = self.model, machine(self.dtype, self.width)
         if model.callbacks.any:
             raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
         get_ready(model)
-        order = np.ascontiguousarray(self._ids(ids))
-        self._prepare()
-        lanes = machine(self.dtype, self.width)
-        run = under.entry.on(lanes, model)
+        order = self._ids(ids)
+        code = under.entry.on(lanes, model)
         for stage in stages:
             stage.compile_for(lanes, model)
-        names = [name for name in state_names(model) if name in self._worlds.rows or self._worlds.add(name) is not None]
-        rows, given = self._worlds.rows, {**self._bound, "qacc": self._worlds.rows["qacc"]} if results is None else results
-        numbers = np.array([stage.stage_index for stage in stages], np.int64)
-        fresh: list[dict[str, int]] = []
+        plan = plan or self._usual_plan(stages, takes)
+        shared = {"stop": self._crew.stop, "resets": self._worlds.resets}
+        before, after = dict(self._fresh), dict(self._fresh)
 
-        def job(block: LaneData, first: int, end: int) -> None:
-            place = block.arrays
-            parts: dict[str, list[list[int]]] = dict.fromkeys(TABLES, [])
-            state, inputs = ([part(place[name], rows[name]) for name in group] for group in (names, (*INPUTS, *takes)))
-            parts |= {"state": state if keep else [], "inputs": inputs if keep else [*state, *inputs]}
-            parts["results"] = [part(place[name], out) for name, out in given.items()]
-            parts["start"] = [
-                part(place[name], self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))
-            ]
-            parts["control"] = [part(place[name], each, steps=True, shared=each.ndim == 2) for name, each in control]
-            parts["record"] = [part(place[name], out, steps=True) for name, out in record]
-            further = under.join(block, parts)
-            arrays = {name: table(each) for name, each in parts.items()}
-            arrays |= {"order": order, "stage": numbers, "stop": self._crew.stop, "resets": self._worlds.resets}
-            steering = {
-                "width": self.width, "at": first, "nstep": nstep, **self._fresh, "when": self._worlds.when.ctypes.data,
-                **{word: place[name].ctypes.data for word, name in (
-                    ("bad", "bad"), ("number", "warning_number"), ("lastinfo", "warning_lastinfo"),
-                    ("before", "warning_before"), ("time", "time"))},
-            }  # fmt: skip
-            b = words(arrays, steering)
-            while (status := run(block.model_address, block.address, b.ctypes.data, end, *further)) != 0:
-                if status == STOPPED:
-                    break
-                block._grow(status if status == BUSY else 0 if status == LACKS_ROOM else status)
-            fresh.append({word: int(place[name][0]) for word, name in FRESH.items()})
+        def job(block: Block, first: int, end: int) -> None:
+            further = under.join(block)
+            after.update(block.run(code, plan, order, first, end, nstep, before, shared, *further))
 
         try:
             self._crew.run(len(order), self.width, len(order) * max(nstep, 1), job, progress)
         finally:
-            if keep and fresh:
-                self._fresh.update(fresh[-1])
             if keep:
+                self._fresh.update(after)
                 self._told.tell()
 
-    def _prepare(self) -> None:
-        """What an edit of the model asks for before a run."""
+    def _usual_plan(self, stages: Sequence[Any], takes: tuple[str, ...]) -> Plan:
+        """State and inputs in, state and what is bound out; the same for calls of one kind."""
+        names = state_names(self.model)
+        key = (names, tuple(self._bound), tuple(stages), takes)
+        if key not in self._plans:
+            self._plans[key] = self._plan(names, {**self._bound, "qacc": self._worlds.rows["qacc"]}, stages, takes)
+        return self._plans[key]
 
-    def _new_block(self) -> LaneData:
-        return LaneData(self.model, self.width, self.dtype)
+    def _plan(
+        self,
+        names: tuple[str, ...],
+        results: Mapping[str, np.ndarray],
+        stages: Sequence[Any] = (),
+        takes: tuple[str, ...] = (),
+        control: Sequence[Rows] = (),
+        record: Sequence[Rows] = (),
+        keep: bool = True,
+    ) -> Plan:
+        rows = {name: self._worlds.add(name) for name in (*names, *INPUTS, *takes)}
+        state = [Rows(name, rows[name]) for name in names]
+        inputs = [Rows(name, rows[name]) for name in (*INPUTS, *takes)]
+        start = [Rows(name, self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))]
+        tables = {
+            "state": state if keep else [], "inputs": inputs if keep else [*state, *inputs], "start": start,
+            "results": [Rows(name, out) for name, out in results.items()], "control": list(control), "record": list(record),
+        }  # fmt: skip
+        return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
+
+    def _new_block(self) -> Block:
+        return Block(LaneData(self.model, self.width, self.dtype))
 
     def _ids(self, ids: Any) -> np.ndarray:
         """Numbers of worlds, each once."""
@@ -455,6 +431,3 @@ def _count(name: str, value: Any) -> int:
 def _processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-__all__ = ["LAYOUT", "REAL", "Batch"]

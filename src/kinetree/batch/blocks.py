@@ -8,10 +8,6 @@ MuJoCo: the loop of mujoco.batch. Reads and writes: what `state`, `inputs`, ... 
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, begin_pass, lacked_room
 from ..dynamics.sleep import update_sleep
 from ..fields import Field
@@ -154,11 +150,3 @@ def run_blocks(m, d, b, end, *controller):
 
 
 ENTRY = Entry(run_blocks, LAYOUT, "int64", result="int64")
-
-
-def words(arrays: dict[str, np.ndarray], numbers: dict[str, int]) -> np.ndarray:
-    """The table of words for these arrays and numbers."""
-    out: Any = LAYOUT.words(arrays)
-    for name, value in {**{f"n{name}": len(arrays[name]) for name in (*TABLES, "stage")}, **numbers}.items():
-        out[LAYOUT.word[name]] = value
-    return out

@@ -1,7 +1,7 @@
 """What worlds of a batch step under: nothing but their controls, stable PD, or a kernel of the user's.
 
 The text of a block is that of `blocks.py`, with other kernels in one place: a step is one under stable PD, or its pass calls
-the user's kernel where MuJoCo calls mjcb_control. What a controller reads and writes of each world comes and goes as parts.
+the user's kernel where MuJoCo calls mjcb_control. What a controller reads and writes of each world are rows of a plan.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import functools
 import importlib.util
 import linecache
 from typing import Any, Protocol
-
-import numpy as np
 
 from .. import pipeline, stepping
 from ..bad_states import LACKS_ROOM, begin_pass, lacked_room, remember_warnings
@@ -24,10 +22,7 @@ from ..kernel.stage import plain
 from ..kernel.variant import variant
 from ..types import DisableBit
 from .blocks import ENTRY, LAYOUT, make_steps, run_blocks
-from .lanes import LaneData
-from .parts import part
-
-Parts = dict[str, list[list[int]]]
+from .plan import Block
 
 
 class Under(Protocol):
@@ -37,8 +32,8 @@ class Under(Protocol):
     def entry(self) -> Entry:
         """The loop over blocks."""
 
-    def join(self, block: LaneData, parts: Parts) -> tuple[int, ...]:
-        """Add to the parts of a block; returns the addresses of further handles."""
+    def join(self, block: Block) -> tuple[int, ...]:
+        """Get a block ready; returns the addresses of further handles."""
 
 
 class Free:
@@ -46,8 +41,8 @@ class Free:
 
     entry = ENTRY
 
-    def join(self, block: LaneData, parts: Parts) -> tuple[int, ...]:
-        """Nothing to add."""
+    def join(self, block: Block) -> tuple[int, ...]:
+        """Nothing to do."""
         return ()
 
 
@@ -87,43 +82,22 @@ EVALUATION = Entry(run_evaluated_blocks, LAYOUT, "int64", STABLE_PD, result="int
 
 
 class UnderStablePD:
-    """Stable PD. constants: integers of its arrays, and h. given: arrays by name, of all worlds or with a row for each.
+    """Stable PD. constants: integers of its arrays, and h. owner: the name under which blocks have these arrays."""
 
-    targets: of each step, instead of one that is given. results: arrays that take a row of each world. record: of each step.
-    """
+    def __init__(self, entry: Entry, constants: dict[str, Any], dense: bool):
+        self.entry, self.constants, self.dense = entry, constants, dense
+        self.owner = "dense_stable_pd" if dense else "stable_pd"
 
-    def __init__(
-        self,
-        entry: Entry,
-        constants: dict[str, Any],
-        given: dict[str, np.ndarray],
-        results: dict[str, np.ndarray],
-        targets: np.ndarray | None = None,
-        record: dict[str, np.ndarray] | None = None,
-        dense: bool = False,
-    ):
-        self.entry, self.constants, self.given, self.results = entry, constants, given, results
-        self.targets, self.record, self.dense = targets, record or {}, dense
-
-    def join(self, block: LaneData, parts: Parts) -> tuple[int, ...]:
-        """The arrays of the controller on this block, and what goes into them and out of them."""
-        arrays = _arrays_on(block, self.dense)
+    def join(self, block: Block) -> tuple[int, ...]:
+        """The arrays of controllers on this block; nothing in them outlives a call."""
+        if self.owner not in block.controllers:
+            lanes = block.lanes
+            made = Arrays(lanes.model, self.dense, lanes.width, lanes.machine.dtype.name)
+            block.controllers[self.owner], block.arrays[self.owner] = made, made.arrays
+        arrays = block.controllers[self.owner]
         for name, value in self.constants.items():
             arrays[name] = value
-        place = arrays.arrays
-        parts["inputs"] += [part(place[name], rows, shared=rows.ndim == 1) for name, rows in self.given.items()]
-        parts["results"] += [part(place[name], rows) for name, rows in self.results.items()]
-        parts["record"] += [part(place[name], rows, steps=True) for name, rows in self.record.items()]
-        if self.targets is not None:
-            parts["control"].append(part(place["target"], self.targets, steps=True, shared=self.targets.ndim == 2))
         return (arrays.address,)
-
-
-def _arrays_on(block: LaneData, dense: bool) -> Arrays:
-    """Arrays for controllers on the block of a thread: nothing in them outlives a call."""
-    if dense not in block._controllers:
-        block._controllers[dense] = Arrays(block.model, dense, block.width, block.machine.dtype.name)
-    return block._controllers[dense]
 
 
 # kernels of the user's
@@ -159,14 +133,13 @@ def blocks_under(user: Any) -> Entry:
 
 
 class UnderKernel:
-    """A kernel of the user's. written: rows of the inputs by name, which it may write, so that they go back."""
+    """A kernel of the user's."""
 
-    def __init__(self, user: Any, written: dict[str, np.ndarray]):
-        self.entry, self.written = blocks_under(checked_kernel(user)), written
+    def __init__(self, user: Any):
+        self.entry = blocks_under(checked_kernel(user))
 
-    def join(self, block: LaneData, parts: Parts) -> tuple[int, ...]:
-        """What it may have written goes back."""
-        parts["results"] += [part(block.arrays[name], rows) for name, rows in self.written.items()]
+    def join(self, block: Block) -> tuple[int, ...]:
+        """It has no arrays of its own."""
         return ()
 
 

@@ -47,7 +47,12 @@ class Crew:
         return self._pool
 
     def run(
-        self, count: int, width: int, work: int, job: Callable[[Any, int, int], None], tell: Callable[[int], None] | None
+        self,
+        count: int,
+        width: int,
+        work: int,
+        job: Callable[[Any, int, int], None],
+        tell: Callable[[int], None] | None,
     ) -> None:
         """Run `job(block, first, end)` on pieces of so many worlds. work: steps of worlds in all. tell: how many are done."""
         self.stop[0] = 0
@@ -66,7 +71,9 @@ class Crew:
             _wait_for(futures)
             raise
 
-    def _one(self, job: Callable[[Any, int, int], None], first: int, end: int, tell: Callable[[int], None] | None) -> None:
+    def _one(
+        self, job: Callable[[Any, int, int], None], first: int, end: int, tell: Callable[[int], None] | None
+    ) -> None:
         if self.stop[0] == 0:
             job(self.block(), first, end)
             if tell is not None:

@@ -35,7 +35,12 @@ class BatchElement(Element):
     def _view(self, attribute: str) -> tuple[str, np.ndarray]:
         field, rows = self._rows(attribute)
         view = np.moveaxis(rows, -1, 0)
-        if rows.ndim == 2 and field.shape_names[0] != "nq" and self._kind not in ("joint", "sensor") and rows.shape[0] == 1:
+        if (
+            rows.ndim == 2
+            and field.shape_names[0] != "nq"
+            and self._kind not in ("joint", "sensor")
+            and rows.shape[0] == 1
+        ):
             view = view[:, 0]
         return field.name, view
 

@@ -28,6 +28,7 @@ from ..occupancy import BUSY, exclusive, holding
 from ..stepping import run_steps
 from ..types import EnableBit
 from ..workspace import World
+from .constants import rederive
 from .models import LaneModels
 from .notices import report_worlds
 
@@ -50,7 +51,7 @@ class LaneData:
         self.model_address = model.address if self.models is None else self.models.address
         self.model, self.sizes, self.width = model, model.sizes, width
         self._listed = True
-        self._controllers: dict[bool, Any] = {}  # arrays of stable PD, dense or not
+        self._scratch: LaneData | None = None  # worlds to derive constants with
         self._entries: dict[Callable[..., Any], Callable[..., Any]] = {}
         self.arrays = self._arrays = World(model._kin(), model.sizes, self.machine.stages, width, dtype)
         self._guard, self.address = self.arrays.guard, self.arrays.address
@@ -213,6 +214,25 @@ class LaneData:
         if not isinstance(model, Model):
             raise TypeError(f"set_model needs a kinetree Model, got {type(model).__name__}")
         self._take_model(lane, model)
+
+    def set_parameters(self, values: Mapping[str, Any]) -> None:
+        """Give every world numbers of its own in some real fields, options with their prefix: values[name][lane].
+
+        What follows from them is derived anew, as by `set_const`, and trees that sleep wake.
+        """
+        if self.models is None:
+            raise TypeError("these worlds share a model: make them with LaneData(..., own=True)")
+        if self._scratch is None:
+            self._scratch = LaneData(self.model, self.width, self.machine.dtype.name, own=True)
+        self._take_parameters(values)
+
+    @holding(0)
+    def _take_parameters(self, values: Mapping[str, Any]) -> None:
+        for name, numbers in values.items():
+            self.models.write(name, numbers)  # type: ignore[union-attr]
+        rederive(self.models, self._scratch, values)  # type: ignore[arg-type]
+        for lane in range(self.width):
+            self._wake(lane)
 
     @holding(0)
     def _take_model(self, lane: int, model: Model) -> None:

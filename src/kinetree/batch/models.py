@@ -2,22 +2,35 @@
 
 What steers addresses (integers, flags, sizes, meshes) is that of one model, the base, in its own memory: edits of it are
 followed. Its real numbers are not, each world has taken its own. Worlds that share one model need none of this.
+
+A world takes all numbers of a model (`load`), or all worlds get numbers of one field (`write`). Constants that follow from
+what was written are computed anew for all worlds at once by `rederive`, as `set_const` does for one model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
+from ..derived.shared import COUNTED, MIN_MASS, OF_SIMPLE, STEERS, gates, opened, without_mass
+from ..errors import ModelError, nearest
 from ..fields import REAL
+from ..layout import checked, may_be_infinite
 from ..memory import Placement
-from ..model import LAYOUT, Model
+from ..model import FIELDS, LAYOUT, Model
 from ..types import DynType, GainType, WrapType
 
 OWN = {name: field for name, field in LAYOUT.fields.items() if field.per_world}
 OPTIONS = [name for name, kind in LAYOUT.constants.items() if kind == REAL]  # options and statistics of one number
-GATES = ("ngravcomp", "flg_gravcomp")  # whether there is something that zeros leave out: if one world has it
+GATES = (
+    "ngravcomp",
+    "flg_gravcomp",
+    "flg_surfacevel",
+    "flg_adhesion",
+)  # whether there is something that zeros leave out: if one world has it
 APART = (*GATES, "edition", "hooks")
 SHARED = [name for name, kind in LAYOUT.constants.items() if kind != REAL and name not in APART]
 STEERING = [LAYOUT.word[name] for name in SHARED]
@@ -64,8 +77,12 @@ class LaneModels:
                 table[LAYOUT.word[name]] = numbers[max(lane, 0) :].ctypes.data
             LAYOUT.point(table, "views", self._views_of_lanes)
         self.worlds = [model._beside(model)] * width
-        for lane in range(width):
-            self._write(lane)
+        self.own_integers: dict[
+            str, np.ndarray
+        ] = {}  # that are not those of the base, as worlds differ in what they follow from
+        self._written: set[str] = set()  # fields whose numbers are not those of `worlds`
+        self._behind = [False] * width  # whether a world's model is to take numbers from here
+        self._take(slice(None), model)
 
     def follow(self) -> None:
         """Take over whole numbers among the options, which all worlds share. Arrays are those of the base."""
@@ -78,22 +95,111 @@ class LaneModels:
         other = self._differs(model)
         if other is not None:
             raise ValueError(f"worlds on lanes share {other}, in which this model differs")
-        self.worlds[lane] = self.base._beside(model)
-        self._write(lane)
+        self.worlds[lane], self._behind[lane] = self.base._beside(model), False
+        self._share_integers(self.worlds[lane])
+        self._take(slice(lane, lane + 1), self.worlds[lane])
 
     def of(self, lane: int) -> Model:
         """The model of a world."""
+        if self._behind[lane]:
+            self._catch_up(lane)
         model = self.worlds[lane]
         model._words[STEERING] = self.base._words[STEERING]
         return model
 
-    def _write(self, lane: int) -> None:
-        model = self.worlds[lane]
+    def write(self, name: str, values: Any) -> None:
+        """Give every world its own numbers of one real field, options with their prefix: values[lane] is that world's.
+
+        What follows from the field is as it was until `rederive`. Refused is what would lead worlds apart: see DECIDING, and
+        bodies whose block of M is diagonal keep the frames that make it so.
+        """
+        numbers = self.array(name)
+        shape = (numbers.shape[-1], *FIELDS[name].shape(self.base.sizes))
+        given = checked(values, shape, numbers.dtype, name, infinite=may_be_infinite(name), fill=False).reshape(shape)
+        fresh = np.moveaxis(given, 0, -1).reshape(numbers.shape)
+        self._check(name, fresh)
+        numbers[...] = fresh
+        known = name in self._written
+        self.note([name])
+        if not known and name in STEERS:
+            self._own_integers(opened(self.base, self._written))
+        if name in COUNTED:
+            self._open_gates()
+
+    def array(self, name: str) -> np.ndarray:
+        """The numbers of all worlds in a real field that may be written; the last axis is the world."""
+        field = FIELDS.get(name)
+        if field is None:
+            raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
+        if field.dtype != REAL or not field.writable:
+            raise AttributeError(
+                f"{name} is shared by all worlds: only real numbers that may be edited are a world's own"
+            )
+        return self.numbers[name] if name in OWN else self.options[OPTIONS.index(name)]
+
+    def note(self, names: Iterable[str]) -> None:
+        """Remember that numbers of all worlds in these fields have changed."""
+        self._written.update(names)
+        self._behind = [True] * len(self.worlds)
+
+    def _check(self, name: str, fresh: np.ndarray) -> None:
+        """Refuse numbers that do not suit what all worlds share."""
+        base = self.base
+        now: Any = SimpleNamespace(**{**base._arrays, **self.numbers, name: fresh})
+        if name in DECIDING:
+            before: Any = SimpleNamespace(**{**base._arrays, **self.numbers})
+            if (DECIDING[name](now) != DECIDING[name](before)[..., :1]).any():
+                raise ValueError(f"worlds on lanes share where {name} is zero, in which these numbers differ")
+        if name in ("body_mass", "body_inertia"):
+            b = without_mass(base, np.moveaxis(now.body_mass, -1, 0), np.moveaxis(now.body_inertia, -1, 0))
+            if b >= 0:
+                raise ModelError(f"{name}: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {b}")
+        if name in OF_SIMPLE:
+            owner = OF_SIMPLE[name]
+            of_simple = (base.body_simple if owner is None else base.body_simple[getattr(base, owner)]) > 0
+            if not np.array_equal(fresh[of_simple], self.numbers[name][of_simple]):
+                raise ValueError(
+                    f"{name}: bodies whose block of M is diagonal keep theirs, or are compiled as simple='false'"
+                )
+
+    def _catch_up(self, lane: int) -> None:
+        """Make the model of a world anew, with the numbers that were written."""
+        model = self.worlds[lane] = self.base._beside(self.worlds[lane])
+        for name in self._written:
+            if name in OWN:
+                model._arrays[name][...] = self.numbers[name][..., lane]
+            else:
+                model._set_constant(name, self.options[OPTIONS.index(name), lane])
+        model._be_edited()
+        self._share_integers(model)
+        self._behind[lane] = False
+
+    def _own_integers(self, integers: Mapping[str, np.ndarray]) -> None:
+        """Have integers that are not those of the base."""
+        self.own_integers.update(integers)
+        for name, array in integers.items():
+            for table in self.tables:
+                LAYOUT.point(table, name, array)
+
+    def _share_integers(self, model: Model) -> None:
+        """Give the model of a world the integers that are not those of the base."""
+        for name, integers in self.own_integers.items():
+            model._arrays[name] = integers
+            LAYOUT.point(model._words, name, integers)
+
+    def _take(self, lanes: slice, model: Model) -> None:
+        """Copy the numbers of a model into some worlds."""
         for name, numbers in self.numbers.items():
-            numbers[..., lane] = model._arrays[name]
-        self.options[:, lane] = [model._constant(name) for name in OPTIONS]
+            numbers[..., lanes] = model._arrays[name][..., None]
+        self.options[:, lanes] = [[model._constant(name)] for name in OPTIONS]
+        self._open_gates()
+
+    def _open_gates(self) -> None:
+        """Have looked for what zeros leave out if one world has it: as its model says, or numbers that were written."""
+        found = gates(self.numbers) if not COUNTED.isdisjoint(self._written) else {}
         for name in GATES:
-            self.tables[:, LAYOUT.word[name]] = max(each._constant(name) for each in self.worlds)
+            counts = (each._constant(name) for each in self.worlds)
+            self.tables[:, LAYOUT.word[name]] = max(found.get(name, 0), *counts)
 
     def _differs(self, model: Model) -> str | None:
         """The first of the things that worlds must share in which a model differs."""
@@ -104,9 +210,14 @@ class LaneModels:
             if model._constant(name) != base._constant(name):
                 return name
         for name, array in base._arrays.items():
-            if name not in OWN and model._arrays[name] is not array and not np.array_equal(model._arrays[name], array):
+            if (
+                name not in OWN
+                and name not in self.own_integers
+                and model._arrays[name] is not array
+                and not np.array_equal(model._arrays[name], array)
+            ):
                 return name
         for name, decided in DECIDING.items():
-            if not np.array_equal(decided(model), decided(self.worlds[0])):
+            if not np.array_equal(decided(model), decided(self.of(0))):
                 return name
         return None

@@ -1,19 +1,21 @@
-"""Rollouts under a controller: stable PD, a kernel of the user's in the step, or a Python function between steps."""
+"""Rollouts: under given controls, stable PD, a kernel of the user's in the step, or a Python function between steps."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..control.stable_pd import StablePD
+from ..data_fields import DATA_FIELDS
 from ..kernel.order import is_kernel
-from .controllers import STEPS, UnderKernel
+from .controllers import FREE, Under, UnderKernel
 from .gains import targets
-from .stable_pd import BatchStablePD, check_step, rows_under, tell_unsettled, under
-from .worlds import INPUTS
+from .plan import Plan, Rows
+from .stable_pd import BatchStablePD, roll_out_under, rows_under
+from .worlds import INPUTS, dtype_of, shape_of, state_names
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -28,7 +30,7 @@ def check_controller(controller: Any, target: Any) -> None:
     stable = isinstance(controller, (StablePD, BatchStablePD))
     if target is not None and not stable:
         raise ValueError("rollout: a target is for stable PD: give controller=kt.StablePD(…) or batch.stable_pd(…)")
-    if stable or is_kernel(controller):
+    if controller is None or stable or is_kernel(controller):
         return
     if not callable(controller) or isinstance(controller, type):
         raise TypeError(
@@ -77,49 +79,82 @@ def sorted_targets(
 
 
 def roll_out(
-    batch: Batch, controller: Any, target: Any, controls: Any, record: Any, nstep: int | None, progress: Progress
+    batch: Batch,
+    controller: Any,
+    target: Any,
+    controls: Any,
+    record: Sequence[str],
+    nstep: int | None,
+    progress: Progress,
 ) -> Record:
-    """`Batch.rollout` under a controller."""
+    """`Batch.rollout`."""
     check_controller(controller, target)
-    if not isinstance(controller, (StablePD, BatchStablePD)):
-        given, count = batch._controls(controls, nstep)
-        out = batch._to_record(record, count)
-        if count and is_kernel(controller):
-            _under_kernel(batch, controller, given, out, count, progress)
-        elif count:
-            _between_steps(batch, controller, given, out, count, progress)
-        return out
-    told = batch._controls(controls, nstep)[1] if controls is not None or nstep is not None else None
+    stable = isinstance(controller, (StablePD, BatchStablePD))
+    told = batch._controls(controls, nstep)[1] if controls is not None or nstep is not None or not stable else None
     fixed, each, found = sorted_targets(batch, target, told)
     if found is None:
         raise ValueError("rollout: give controls, nstep, or targets of each step")
     given, count = batch._controls(controls, found)
-    torques = {"torque": np.zeros((batch.n, count, batch.model.nv), batch.dtype)} if "torque" in record else {}
-    out = batch._to_record([name for name in record if name != "torque"], count)
-    if count:
+    out = _to_record(batch, record, count, stable)
+    if count == 0:
+        return out
+    if stable:
         common, rows = rows_under(batch, controller, None)
         if fixed is not None:
             rows = rows | {"target": fixed}
-        check_step(common)
-        steering = under(batch, STEPS, common, rows, {}, targets=each, record=torques)
-        batch._run(None, nstep=count, control=given, record=list(out.items()), progress=progress, under=steering)
-        tell_unsettled(batch, common, steering)
-        batch._keep_last(given)
-    return {name: (out | torques)[name] for name in record}
+        roll_out_under(batch, common, rows, each, given, out, count, progress)
+    elif controller is None or is_kernel(controller):
+        _in_one_call(batch, controller, given, out, count, progress)
+    else:
+        _between_steps(batch, controller, given, out, count, progress)
+    if controller is None or stable:
+        _keep_last(batch, given)
+    return out
 
 
-def _under_kernel(batch: Batch, user: Any, given: list, out: Record, count: int, progress: Progress) -> None:
-    """Steps with a kernel in them: it may write controls and other inputs, which stay as it left them."""
-    steering = UnderKernel(user, {name: batch._worlds.rows[name] for name in INPUTS})
-    batch._run(None, nstep=count, control=given, record=list(out.items()), progress=progress, under=steering)
+def _to_record(batch: Batch, record: Sequence[str], count: int, stable: bool) -> Record:
+    """Arrays for what is recorded after each step."""
+    out: Record = {}
+    for name in record:
+        if stable and name == "torque":
+            out[name] = np.zeros((batch.n, count, batch.model.nv), batch.dtype)
+        else:
+            if name not in batch._worlds.rows:
+                batch._refuse_unless_per_world(name)
+            shape = batch.n, count, *shape_of(name, batch.model)
+            out[name] = np.zeros(shape, dtype_of(DATA_FIELDS[name], batch.dtype))
+    return out
 
 
-def _between_steps(batch: Batch, function: Any, given: list, out: Record, count: int, progress: Progress) -> None:
+def _keep_last(batch: Batch, given: Sequence[Rows], k: int = -1) -> None:
+    """Controls are those of a step, by default the last one."""
+    for rows in given:
+        batch._worlds.rows[rows.name][:] = rows.array[..., k, :]
+
+
+def _plan(batch: Batch, control: Sequence[Rows], record: Record) -> Plan:
+    recorded = [Rows(name, array, steps=True) for name, array in record.items()]
+    results = {**batch._bound, "qacc": batch._worlds.rows["qacc"]}
+    return batch._plan(state_names(batch.model), results, control=control, record=recorded)
+
+
+def _in_one_call(batch: Batch, user: Any, given: Sequence[Rows], out: Record, count: int, progress: Progress) -> None:
+    """Steps, with a kernel in them if there is one: it may write controls and other inputs, which stay as it left them."""
+    plan = _plan(batch, given, out)
+    steering: Under = FREE if user is None else UnderKernel(user)
+    if user is not None:
+        plan.tables["results"] += [Rows(name, batch._worlds.rows[name]) for name in INPUTS]
+    batch._run(None, nstep=count, plan=plan, progress=progress, under=steering)
+
+
+def _between_steps(
+    batch: Batch, function: Any, given: Sequence[Rows], out: Record, count: int, progress: Progress
+) -> None:
     """A step at a time, before each of which Python says what the controls are."""
     for k in range(count):
-        batch._keep_last([(name, rows[..., : k + 1, :]) for name, rows in given])
+        _keep_last(batch, given, k)
         controls = function(batch, k)
         if controls is not None:
             batch.ctrl = controls
-        record = [(name, rows[:, k : k + 1]) for name, rows in out.items()]
-        batch._run(None, nstep=1, record=record, progress=progress if k == count - 1 else None)
+        plan = _plan(batch, (), {name: array[:, k : k + 1] for name, array in out.items()})
+        batch._run(None, nstep=1, plan=plan, progress=progress if k == count - 1 else None)

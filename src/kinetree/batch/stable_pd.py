@@ -6,7 +6,7 @@ The controller is that of `control/`, on lanes; h, mode and solver are those of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +14,19 @@ import numpy as np
 from ..control.choice import is_coupled
 from ..control.stable_pd import StablePD
 from ..driver import check_nstep
+from ..kernel import Entry
 from ..layout import read_only
 from ..notices import get_ready_for_stable_pd, warn_of_moment
 from .controllers import EVALUATION, STEPS, UnderStablePD
 from .gains import gain_rows, limit_rows, target_rows
+from .plan import Plan, Rows
 from .telling import named_worlds
+from .worlds import state_names
 
 if TYPE_CHECKING:
     from .batch import Batch
 
+Arrays = dict[str, np.ndarray]
 CONSTANTS = ("implicit", "limited", "model_step", "solver", "solves")
 
 
@@ -45,7 +49,7 @@ class BatchStablePD:
     ):
         self._batch = batch
         self._common = StablePD(batch.model, 0.0, 0.0, h, mode, solver)  # what all worlds share
-        self._rows: dict[str, np.ndarray] = {}
+        self._rows: Arrays = {}
         self.kp, self.kd, self.torque_limit = kp, kd, torque_limit
         self.target = batch.model.qpos0
 
@@ -149,7 +153,7 @@ class BatchStablePD:
         """The change of velocity over a step, by h, under those torques and all other smooth forces."""
         return evaluate_worlds(self._batch, self._common, self._taken(target), "acceleration")
 
-    def _taken(self, target: Any) -> dict[str, np.ndarray]:
+    def _taken(self, target: Any) -> Arrays:
         """Gains, limits and target of this call."""
         return self._rows if target is None else self._rows | {"target": target_rows(self._batch, target)}
 
@@ -157,7 +161,7 @@ class BatchStablePD:
         return f"<kinetree.BatchStablePD of {self._batch!r}: mode {self.mode}, solver {self.solver}, h {self.h:g} s>"
 
 
-def shared_rows(spd: StablePD, batch: Batch, target: Any) -> dict[str, np.ndarray]:
+def shared_rows(spd: StablePD, batch: Batch, target: Any) -> Arrays:
     """Gains and limits of a controller of one world for all worlds of a batch, and a target for all or for each."""
     if spd.model is not batch.model:
         raise ValueError("StablePD: this Batch is of another model")
@@ -169,9 +173,7 @@ def shared_rows(spd: StablePD, batch: Batch, target: Any) -> dict[str, np.ndarra
     }
 
 
-def rows_under(
-    batch: Batch, controller: StablePD | BatchStablePD, target: Any
-) -> tuple[StablePD, dict[str, np.ndarray]]:
+def rows_under(batch: Batch, controller: StablePD | BatchStablePD, target: Any) -> tuple[StablePD, Arrays]:
     """What worlds share of a controller, and its rows."""
     if isinstance(controller, StablePD):
         return controller, shared_rows(controller, batch, target)
@@ -180,24 +182,61 @@ def rows_under(
     return controller._common, controller._taken(target)
 
 
-def under(
-    batch: Batch,
-    entry: Any,
-    common: StablePD,
-    given: dict[str, np.ndarray],
-    results: dict[str, np.ndarray],
-    **more: Any,
-) -> UnderStablePD:
+def under(batch: Batch, entry: Entry, common: StablePD, given: Arrays) -> UnderStablePD:
     """What worlds run under; the solver is chosen once for all of them."""
     if common.solver == "maba" and is_coupled(batch.model):
         common._choose_again()
     own = common._arrays
     constants = {name: own[name] for name in CONSTANTS} | {"h": float(own["h"][0]), "unsettled": 0}
     constants["limited"] = bool(np.isfinite(given["torque_range"]).any())
-    results = results | {"gave_up": np.zeros((batch.n, 1), batch.dtype)}
-    return UnderStablePD(
-        entry, constants, given | {"gave_up": results["gave_up"]}, results, dense=common.solver == "dense", **more
+    return UnderStablePD(entry, constants, common.solver == "dense")
+
+
+def plan_under(
+    batch: Batch,
+    steering: UnderStablePD,
+    given: Arrays,
+    outcome: str,
+    keep: bool,
+    control: Sequence[Rows] = (),
+    record: Sequence[Rows] = (),
+) -> Plan:
+    """What goes in and out. Rows are copied into buffers of the batch, so that the plan serves calls of one kind again."""
+    names = state_names(batch.model)
+    key = (
+        names,
+        tuple(batch._bound),
+        steering.entry,
+        steering.owner,
+        outcome,
+        *(rows.shape for rows in given.values()),
     )
+    taken = {name: _buffer(batch, name, rows.shape) for name, rows in given.items()}
+    for name, rows in given.items():
+        taken[name][:] = rows
+    _buffer(batch, "gave_up", (batch.n, 1))[:] = 0.0
+    if key in batch._plans and not control and not record:
+        return batch._plans[key]
+    results = {**batch._bound, "qacc": batch._worlds.rows["qacc"]} if keep else {}
+    plan = batch._plan(names, results, control=control, record=record, keep=keep)
+    out = {
+        "gave_up": _buffer(batch, "gave_up", (batch.n, 1)),
+        outcome: _buffer(batch, outcome, (batch.n, batch.model.nv)),
+    }
+    owner = steering.owner
+    plan.tables["inputs"] += [Rows(name, rows, shared=rows.ndim == 1, owner=owner) for name, rows in taken.items()]
+    plan.tables["inputs"].append(Rows("gave_up", out["gave_up"], owner=owner))
+    plan.tables["results"] += [Rows(name, rows, owner=owner) for name, rows in out.items()]
+    if not control and not record:
+        batch._plans[key] = plan
+    return plan
+
+
+def _buffer(batch: Batch, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Memory of the batch for rows of a controller."""
+    if (name, shape) not in batch._buffers:
+        batch._buffers[name, shape] = np.zeros(shape, batch.dtype)
+    return batch._buffers[name, shape]
 
 
 def check_step(common: StablePD) -> None:
@@ -210,36 +249,56 @@ def check_step(common: StablePD) -> None:
 
 
 def step_worlds(
-    batch: Batch,
-    common: StablePD,
-    given: dict[str, np.ndarray],
-    nstep: int,
-    progress: Callable[[int], None] | None = None,
+    batch: Batch, common: StablePD, given: Arrays, nstep: int, progress: Callable[[int], None] | None = None
 ) -> np.ndarray:
     """Steps of all worlds; returns the last torques."""
     count = check_nstep("StablePD.step", nstep, 1)
     check_step(common)
-    torque = np.zeros((batch.n, batch.model.nv), batch.dtype)
-    steering = under(batch, STEPS, common, given, {"torque": torque})
-    batch._run(None, nstep=count, under=steering, progress=progress)
-    tell_unsettled(batch, common, steering)
-    return torque
+    steering = under(batch, STEPS, common, given)
+    batch._run(
+        None, nstep=count, plan=plan_under(batch, steering, given, "torque", True), under=steering, progress=progress
+    )
+    return _outcome(batch, common, "torque")
 
 
-def evaluate_worlds(batch: Batch, common: StablePD, given: dict[str, np.ndarray], name: str) -> np.ndarray:
+def evaluate_worlds(batch: Batch, common: StablePD, given: Arrays, name: str) -> np.ndarray:
     """A result of all worlds, whose state stays."""
-    out = np.zeros((batch.n, batch.model.nv), batch.dtype)
-    steering = under(batch, EVALUATION, common, given, {name: out})
-    batch._run(None, under=steering, results={}, keep=False)
-    tell_unsettled(batch, common, steering)
-    return out
+    steering = under(batch, EVALUATION, common, given)
+    batch._run(None, plan=plan_under(batch, steering, given, name, False), under=steering, keep=False)
+    return _outcome(batch, common, name)
 
 
-def tell_unsettled(batch: Batch, common: StablePD, steering: UnderStablePD) -> None:
-    """Warn of torque limits that did not settle, as `StablePD` does."""
-    worlds = np.flatnonzero(steering.results["gave_up"][:, 0])
+def _outcome(batch: Batch, common: StablePD, name: str) -> np.ndarray:
+    """A result of the run; warns of torque limits that did not settle, as `StablePD` does."""
+    worlds = np.flatnonzero(_buffer(batch, "gave_up", (batch.n, 1)))
     if worlds.size:
         warn_of_moment(
             f"{named_worlds(worlds, batch.n)}: the torque limits of stable PD did not settle in {common.max_solves} solves by "
             f"time {batch.time[worlds[0]]:g}: torques are within their limits, but do not answer to the acceleration"
         )
+    return _buffer(batch, name, (batch.n, batch.model.nv)).copy()
+
+
+def roll_out_under(
+    batch: Batch,
+    common: StablePD,
+    given: Arrays,
+    targets: np.ndarray | None,
+    control: Sequence[Rows],
+    record: Mapping[str, np.ndarray],
+    count: int,
+    progress: Callable[[int], None] | None,
+) -> None:
+    """Steps with a record. targets: of each step, else the target is that which is given."""
+    check_step(common)
+    steering = under(batch, STEPS, common, given)
+    if targets is not None:
+        each = Rows("target", targets, steps=True, shared=targets.ndim == 2, owner=steering.owner)
+        control = [*control, each]
+    rows = [
+        Rows(name, array, steps=True, owner=steering.owner if name == "torque" else "world")
+        for name, array in record.items()
+    ]
+    plan = plan_under(batch, steering, given, "torque", True, control, rows)
+    batch._run(None, nstep=count, plan=plan, under=steering, progress=progress)
+    _outcome(batch, common, "torque")

@@ -93,7 +93,9 @@ class Worlds:
         shape = rows.shape if array.ndim >= rows.ndim or rows.ndim == 1 else rows.shape[1:]
         number = checked(value, shape, field.dtype, f"batch.{name}", infinite=may_be_infinite(name))
         if number.ndim == 0 and rows.ndim > 1 and number != 0 and rows[0].size != 1:
-            raise ValueError(f"batch.{name}: expected shape {rows.shape} or {rows.shape[1:]}, got one number ({value!r})")
+            raise ValueError(
+                f"batch.{name}: expected shape {rows.shape} or {rows.shape[1:]}, got one number ({value!r})"
+            )
         rows[...] = number
 
     def reset(self, ids: Any) -> None:

@@ -95,6 +95,15 @@ MACHINES_SOLVED = {"float64": 1e-9, "float32": 1e-2}
 """The same for factors of M and what was solved with them: the condition number of M, up to 1e5 in random trees,
 multiplies the last digits."""
 
+DERIVED_POSE = 1e-12
+"""Derived constants that follow from masses, sizes and poses at qpos0, relative to the largest of a field."""
+
+DERIVED_INERTIA = 1e-9
+"""Those that take the inverse of M, whose condition multiplies the last digits: inverse weights and accelerations."""
+
+DERIVED_SINGLE = 1e-3
+"""Derived constants in single precision: seven digits, times the condition of M."""
+
 LANES = 1e-10
 """A step of a world on lanes, with parameters of its own, against the step of a model with these: the same kernels."""
 
@@ -135,3 +144,12 @@ distance squared."""
 
 C_CODE = 1e-13
 """A function as C against the same in CasADi's own evaluation: compilers fuse multiplications with additions."""
+
+BATCH = {"all": 1e-10}
+"""A hundred smooth steps of a batch against single worlds, relative to the largest number of qpos."""
+
+BATCH_SOLVED = {"all": 1e-8}
+"""The same in contact, solved to a tight tolerance."""
+
+BATCH_SINGLE = {"qpos": 1e-5, "qvel": 1e-3}
+"""One step of a batch in single precision against double, relative to the largest number."""

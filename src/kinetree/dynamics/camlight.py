@@ -32,6 +32,22 @@ def target_of(d, mode, target):
 
 
 @kernel
+def camera_on_body(m, d, i):
+    """Position and orientation of a camera that moves with its body."""
+    b = m.cam_bodyid[i]
+    pos = add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(m.cam_pos, i)))
+    return pos, to_matrix(mul_quat(get4(d.xquat, b), get4(m.cam_quat, i)))
+
+
+@kernel
+def light_on_body(m, d, i):
+    """Position and direction of a light that moves with its body."""
+    b = m.light_bodyid[i]
+    pos = add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(m.light_pos, i)))
+    return pos, direction(rotate(get4(d.xquat, b), get3(m.light_dir, i)))
+
+
+@kernel
 def place_camera(m, d, i):
     """Pose of one camera."""
     b, mode, target = m.cam_bodyid[i], m.cam_mode[i], m.cam_targetbodyid[i]
@@ -43,7 +59,7 @@ def place_camera(m, d, i):
         set3(d.cam_xpos, i, add(get3(d.subtree_com, b), get3(m.cam_poscom0, i)))
         set9(d.cam_xmat, i, get9(m.cam_mat0, i))
         return
-    pos = add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(m.cam_pos, i)))
+    pos, mat = camera_on_body(m, d, i)
     set3(d.cam_xpos, i, pos)
     if (mode == CamLight.TARGETBODY or mode == CamLight.TARGETBODYCOM) and target >= 0:
         z = direction(sub(pos, target_of(d, mode, target)))
@@ -51,7 +67,7 @@ def place_camera(m, d, i):
         y = direction(cross(z, x))
         set9(d.cam_xmat, i, (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]))
     else:
-        set9(d.cam_xmat, i, to_matrix(mul_quat(get4(d.xquat, b), get4(m.cam_quat, i))))
+        set9(d.cam_xmat, i, mat)
 
 
 @kernel
@@ -66,12 +82,12 @@ def place_light(m, d, i):
         set3(d.light_xpos, i, add(get3(d.subtree_com, b), get3(m.light_poscom0, i)))
         set3(d.light_xdir, i, direction(get3(m.light_dir0, i)))
         return
-    pos = add(get3(d.xpos, b), mul_mat_vec(get9(d.xmat, b), get3(m.light_pos, i)))
+    pos, towards = light_on_body(m, d, i)
     set3(d.light_xpos, i, pos)
     if (mode == CamLight.TARGETBODY or mode == CamLight.TARGETBODYCOM) and target >= 0:
         set3(d.light_xdir, i, direction(sub(target_of(d, mode, target), pos)))
     else:
-        set3(d.light_xdir, i, direction(rotate(get4(d.xquat, b), get3(m.light_dir, i))))
+        set3(d.light_xdir, i, towards)
 
 
 @kernel

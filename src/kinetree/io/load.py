@@ -21,6 +21,7 @@ import mujoco
 import numpy as np
 
 from .. import models
+from ..derived.shared import MIN_MASS, without_mass
 from ..errors import ModelError, UnsupportedFeatureError, nearest
 from ..model import COUNTS, LAYOUT, Model, Pickled
 from ..model_fields import MODEL_FIELDS, OPTION_FIELDS, SIZES, STATISTIC_FIELDS
@@ -33,7 +34,6 @@ from .urdf import warn_if_nothing_moves
 from .validate import validate
 from .validate.table import finite
 
-MIN_MASS = 1e-15  # MuJoCo's mjMINVAL
 SUPPORTED_MUJOCO = "4.0"  # the fields and their order belong to this version
 MUJOCO_ERRORS = (ValueError, RuntimeError, TypeError, mujoco.FatalError, mujoco.UnexpectedError)
 SUFFIXES = (".xml", ".mjcf", ".urdf", ".mjb")
@@ -318,13 +318,10 @@ def set_const(model: Model, data: Any = None) -> None:
 
 def _check_moving_mass(model: Model) -> None:
     """A body with joints needs mass and inertia, of its own or of what is welded to it: MuJoCo's compiler says the same."""
-    for b in np.flatnonzero(model.body_dofnum > 0):
-        rigid = (model.body_weldid == b) | (np.arange(model.nbody) == b)
-        if model.body_mass[rigid].sum() < MIN_MASS or model.body_inertia[rigid].sum(axis=0).min() < MIN_MASS:
-            name = repr(model.name("body", int(b))) if model.name("body", int(b)) else b
-            raise ModelError(
-                f"set_const: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {name}"
-            )
+    b = without_mass(model, model.body_mass, model.body_inertia)
+    if b >= 0:
+        name = repr(model.name("body", b)) if model.name("body", b) else b
+        raise ModelError(f"set_const: mass and inertia of moving bodies must be larger than {MIN_MASS}: body {name}")
 
 
 def _with_names(message: str, model: Model) -> str:

@@ -15,12 +15,13 @@ class Entry:
     """A kernel with what it takes beside m and d: layouts of further handles, or "int64".
 
     result: "void" or "int64". number: of a stage, whose runs are counted.
+    edits_model: it writes into m, which worlds on lanes then must not share.
     guarded: `run` returns BUSY if another thread is inside the data; else 0 where the kernel returns nothing.
     """
 
-    def __init__(self, kernel, *arguments, result="void", number=None, guarded=True, listed=True):
+    def __init__(self, kernel, *arguments, result="void", number=None, guarded=True, listed=True, edits_model=False):
         self.kernel, self.arguments, self.result, self.number = kernel, arguments, result, number
-        self.guarded = guarded
+        self.guarded, self.edits_model = guarded, edits_model
         self.name = f"{kernel.__module__}.{kernel.__qualname__}"
         self._runs = {}  # machine -> run
         if listed:
@@ -48,8 +49,13 @@ class Entry:
             machine.stages[self.number] = c_address(run)
 
     def runs_on(self, machine):
-        """Whether there is code of it for a machine: what branches on values runs on lanes only as a stage, one by one."""
+        """Whether there is code of it for a machine: what branches on values runs on lanes only as a stage, one by one.
+
+        What writes into a model wants worlds that do not share it.
+        """
         lanes = machine.width is not None and machine.width > 1
+        if self.edits_model and machine.width is not None and not machine.own:
+            return False
         return not (self.kernel.scalar_only and lanes) or (self.number is not None and not self.arguments)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..data import Data
+from ..derived.shared import opened
 from ..errors import UnsupportedFeatureError, nearest
 from ..io.simple import without_simple
 from ..model import Model
-from ..types import DisableBit, EnableBit, SameFrame, TrnType
+from ..types import DisableBit, EnableBit
 
 INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
 GEOMETRIC = (
@@ -39,8 +40,6 @@ PARAMETERS = (*INERTIAL, *GEOMETRIC, *PASSIVE, *ACTUATOR, *OPTIONS, *INPUTS)
 
 # A body is simple by its inertial frame, its joints and its place below the world.
 FRAMES_OF_SIMPLE = {"body_ipos", "body_iquat", "body_pos", "body_quat", "jnt_pos", "jnt_axis"}
-SAME_AS_INERTIA = (int(SameFrame.INERTIA), int(SameFrame.INERTIAROT))
-ON_JOINTS, SEVERAL = (int(TrnType.JOINT), int(TrnType.JOINTINPARENT)), -2
 NO_CONSTRAINT, SLEEP = int(DisableBit.CONSTRAINT), int(EnableBit.SLEEP)
 
 
@@ -87,30 +86,9 @@ def prepared(model: Model, parameters: Iterable[str], bodies: Iterable[int] = ()
 
 
 def open_frames(m: Any, parameters: Iterable[str], bodies: Mapping[int, Any]) -> None:
-    """Take back in a model's record which frames coincide, where they move with parameters."""
+    """Take back in a model's record which frames coincide and who lends inertia, where that moves with parameters."""
     names = set(parameters)
-    inertial = bool(names & {"body_ipos", "body_iquat"})
-    m.body_sameframe = m.body_sameframe.copy()
-    if inertial:
-        m.body_sameframe[:] = SameFrame.NONE
-    for b in bodies:
-        m.body_sameframe[b] = SameFrame.BODYROT
-    for kind in ("geom", "site"):
-        same = getattr(m, f"{kind}_sameframe").copy()
-        if names & {f"{kind}_pos", f"{kind}_quat"}:
-            same[:] = SameFrame.NONE
-        follows = np.isin(same, SAME_AS_INERTIA) & (inertial | np.isin(getattr(m, f"{kind}_bodyid"), list(bodies)))
-        same[follows] = SameFrame.NONE
-        setattr(m, f"{kind}_sameframe", same)
+    for name, integers in opened(m, names, bodies).items():
+        setattr(m, name, integers)
     if "body_gravcomp" in names:
         m.flg_gravcomp = 1
-    if names & {"actuator_armature", "actuator_damping", "actuator_dampingpoly"}:
-        search_actuators(m)
-
-
-def search_actuators(m: Any) -> None:
-    """Any actuator may lend inertia or damping to what it drives, also one that lends none in the loaded model."""
-    for field, kinds in (("jnt_actuatorid", ON_JOINTS), ("tendon_actuatorid", (int(TrnType.TENDON),))):
-        ids = getattr(m, field).copy()
-        ids[m.actuator_trnid[np.isin(m.actuator_trntype, kinds), 0]] = SEVERAL
-        setattr(m, field, ids)

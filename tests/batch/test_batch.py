@@ -1,0 +1,357 @@
+"""`kt.Batch`: many worlds equal as many single ones, each alone, whatever the threads, the order of worlds and their number."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.conformance.tolerances import BATCH, BATCH_SINGLE, BATCH_SOLVED
+from tests.pipeline.worlds import CORPUS, loaded
+
+N = 11  # a block and some: the last one is not full
+
+
+def controls(model: kt.Model, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    """Random controls within half of what most actuators take."""
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, (*shape, model.nu))
+
+
+def scattered(model: kt.Model, n: int = N, dtype: str = "float64", **settings) -> kt.Batch:
+    """Worlds at the initial state, each with a little velocity of its own."""
+    batch = kt.Batch(model, n, dtype, **settings)
+    batch.qvel = 0.1 * np.random.default_rng(1).normal(size=(n, model.nv))
+    return batch
+
+
+def single(model: kt.Model, batch: kt.Batch, i: int) -> kt.Data:
+    """A Data in the state of one world."""
+    data = kt.Data(model)
+    data.set_state(batch.get_state([i])[0])
+    return data
+
+
+def smooth(model: kt.Model) -> kt.Model:
+    """Without constraints."""
+    model.opt.disableflags |= kt.DisableBit.CONSTRAINT
+    return model
+
+
+def tight(model: kt.Model) -> kt.Model:
+    """Solved to the end, so that two ways to the minimum end in one place."""
+    model.opt.tolerance, model.opt.ls_tolerance, model.opt.iterations = 1e-15, 1e-6, 200
+    return model
+
+
+def equal_singles(model: kt.Model, steps: int, limit: float, dtype: str = "float64", note: str = "") -> None:
+    """A batch and single worlds under the same controls stay together."""
+    batch, u = scattered(model, dtype=dtype, threads=2), controls(model, (N, steps))
+    some = (0, 7, N - 1)
+    worlds = [single(model, batch, i) for i in some]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.SimulationWarning)
+        record = batch.rollout(u, record=("qpos", "sensordata"))
+        for i, data in zip(some, worlds, strict=True):
+            for k in range(steps):
+                data.ctrl[:] = u[i, k]
+                kt.step(model, data)
+                for name in ("qpos", "sensordata"):
+                    wanted = getattr(data, name)
+                    if wanted.size and (name == "qpos" or steps == 1):
+                        error = np.abs(record[name][i, k] - wanted) / max(1.0, np.abs(wanted).max())
+                        at = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
+                        assert error[at] <= limit, (
+                            f"{model.title} {note} world {i} step {k}: {name}[{at}] is {record[name][i, k, at]}, alone {wanted[at]}"
+                        )
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_smooth_worlds_equal_single_ones(name):
+    model = smooth(loaded(name))
+    equal_singles(model, 100, BATCH.get(name, BATCH["all"]))
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_worlds_in_contact_equal_single_ones(name):
+    model = tight(loaded(name))
+    equal_singles(model, 100, BATCH_SOLVED.get(name, BATCH_SOLVED["all"]))
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_a_step_in_single_precision_is_near(name):
+    model = loaded(name)
+    batch = scattered(model, dtype="float32")
+    batch.ctrl = controls(model, (N,))
+    doubles = [single(model, batch, i) for i in range(N)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.SimulationWarning)
+        batch.step()
+        for i, data in enumerate(doubles):
+            kt.step(model, data)
+            for field, limit in BATCH_SINGLE.items():
+                wanted = getattr(data, field)
+                if wanted.size:
+                    error = np.abs(getattr(batch, field)[i] - wanted) / max(1.0, np.abs(wanted).max())
+                    assert error.max() <= limit, f"{name} world {i}: {field}[{error.argmax()}]"
+
+
+BITS = ["kinetree/humanoid", "kinetree/ant", "tests/contacts", "tests/sensors", "dm_control/suite/quadruped.xml"]
+
+
+@pytest.mark.parametrize("name", [each for each in CORPUS if any(each.startswith(b) for b in BITS)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_threads_order_and_number_of_worlds_change_no_bit(name, dtype):
+    model = loaded(name)
+    n, steps = 37, 60
+    start, u = scattered(model, n, dtype, threads=1), controls(model, (n, steps), seed=2)
+    order = np.random.default_rng(3).permutation(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.SimulationWarning)
+        wanted = start.copy().rollout(u, record=("qpos", "sensordata"))
+        for label, ids, threads in (("two threads", np.arange(n), 2), ("permuted", order, 1), ("fewer", order[:13], 2)):
+            batch = kt.Batch(model, len(ids), dtype, threads)
+            batch.set_state(start.get_state(ids))
+            batch._crew.__dict__["threads"] = threads
+            got = batch.rollout(u[ids], record=("qpos", "sensordata"))
+            for field, values in got.items():
+                different = np.argwhere(values != wanted[field][ids])
+                assert not different.size, f"{name} {label}: {field}{different[0].tolist()} differs"
+
+
+def test_a_world_that_goes_bad_is_reset_alone_and_told():
+    model = kt.load("humanoid")
+    batch = scattered(model, 20, threads=1)
+    batch.rollout(controls(model, (20, 30)), record=())
+    calm = batch.copy()
+    batch.qpos[5, 3] = np.nan
+    with pytest.warns(kt.SimulationWarning, match=r"world 5: qpos\[3\].*reset"):
+        batch.step(3)
+    calm.step(3)
+    others = np.arange(20) != 5
+    for name in ("qpos", "qvel", "qacc", "sensordata"):
+        assert np.array_equal(getattr(batch, name)[others], getattr(calm, name)[others]), name
+    fresh = kt.Data(model)
+    fresh.ctrl[:] = 0.0
+    kt.step(model, fresh, 3)
+    assert batch.resets.tolist() == (~others).astype(int).tolist()
+    assert batch.time[5] == pytest.approx(3 * model.opt.timestep)
+    np.testing.assert_allclose(batch.qpos[5], fresh.qpos, atol=1e-12)
+    assert batch.warning[5, kt.WarningType.BADQPOS] == 1 and batch.warning[others].sum() == 0
+
+
+def test_bad_accelerations_and_controls_are_met_as_in_a_single_world():
+    model = kt.load("humanoid")
+    batch = scattered(model, 9, threads=1)
+    batch.qfrc_applied[2, 0] = np.nan
+    batch.ctrl[4, 1] = np.nan
+    with pytest.warns(kt.SimulationWarning) as told:
+        batch.step()
+    assert {str(each.message)[:7] for each in told} == {"world 2", "world 4"}
+    assert batch.resets.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0]
+    assert batch.warning[4, kt.WarningType.BADCTRL] == 1
+
+
+def test_reset_takes_masks_numbers_and_keyframes():
+    model = kt.load("humanoid")
+    batch = scattered(model)
+    batch.step(10)
+    before = batch.qpos.copy()
+    batch.reset([1, 3])
+    assert np.array_equal(batch.qpos[[1, 3]], np.tile(model.qpos0, (2, 1)))
+    mask = np.zeros(N, bool)
+    mask[4] = True
+    batch.reset(mask, keyframe="squat")
+    data = kt.Data(model)
+    data.reset_keyframe("squat")
+    assert np.array_equal(batch.qpos[4], data.qpos) and batch.time[4] == data.time
+    left = [i for i in range(N) if i not in (1, 3, 4)]
+    assert np.array_equal(batch.qpos[left], before[left]) and (batch.time[left] > 0).all()
+    batch.reset()
+    assert np.array_equal(batch.get_state(), np.tile(kt.Data(model).get_state(), (N, 1)))
+
+
+def test_some_worlds_step_and_others_stay():
+    model = kt.load("humanoid")
+    batch, all_of_them = scattered(model), scattered(model)
+    ids = [2, 9, 5]
+    batch.step(5, ids=ids)
+    all_of_them.step(5)
+    assert np.array_equal(batch.qpos[ids], all_of_them.qpos[ids])
+    rest = [i for i in range(N) if i not in ids]
+    assert (batch.time[rest] == 0).all()
+
+
+def test_a_rollout_is_a_loop_of_steps():
+    model = kt.load("humanoid")
+    one, other = scattered(model), scattered(model)
+    u = controls(model, (N, 20))
+    record = one.rollout(u, record=("qpos", "qacc", "xpos", "time"))
+    other.bind("xpos")
+    for k in range(20):
+        other.ctrl = u[:, k]
+        other.step()
+        for name in record:
+            assert np.array_equal(record[name][:, k], getattr(other, name)), (name, k)
+    assert np.array_equal(one.ctrl, u[:, -1])
+    shared = scattered(model).rollout(u[0], record=("qpos",))["qpos"]
+    assert np.array_equal(shared[0], record["qpos"][0])
+    assert scattered(model).rollout(nstep=3)["qvel"].shape == (N, 3, model.nv)
+
+
+READ = ["xpos", "subtree_angmom", "cacc", "qacc", "M", "qfrc_bias", "sensordata", "geom_xmat", "ncon", "actuator_force"]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_every_result_is_read_for_the_present_state(name):
+    model = kt.load("humanoid")
+    batch = scattered(model)
+    batch.step(60)
+    before = batch.get_state()
+    got = batch.read(name)
+    assert np.array_equal(batch.get_state(), before)
+    for i in range(N):
+        data = single(model, batch, i)
+        kt.forward(model, data)
+        np.testing.assert_allclose(got[i], data.require(name), rtol=1e-9, atol=1e-9, err_msg=f"{name} world {i}")
+
+
+def test_contacts_are_read_world_by_world():
+    model = kt.load("humanoid")
+    batch = scattered(model)
+    batch.step(150)
+    distances, counts = batch.read("contact_dist"), batch.read("ncon")
+    assert [len(each) for each in distances] == counts.tolist() and counts.max() > 0
+
+
+def test_inverse_dynamics_give_back_the_forces():
+    model = smooth(kt.load("humanoid"))
+    batch = scattered(model)
+    batch.qfrc_applied = np.random.default_rng(0).normal(size=(N, model.nv))
+    batch.forward()
+    np.testing.assert_allclose(batch.inverse(), batch.qfrc_applied, atol=1e-9)
+
+
+def test_data_go_out_and_in():
+    model = kt.load("humanoid")
+    batch = scattered(model)
+    batch.step(30)
+    data = batch.get_data(3)
+    assert np.array_equal(data.qpos, batch.qpos[3]) and not data.is_stale("xpos")
+    kt.step(model, data, 5)
+    batch.set_data(8, data)
+    assert np.array_equal(batch.qpos[8], data.qpos) and batch.time[8] == data.time
+
+
+def test_copies_and_pickles_go_on_alike():
+    model = kt.load("humanoid")
+    batch = scattered(model)
+    batch.step(20)
+    for other in (batch.copy(), pickle.loads(pickle.dumps(batch))):
+        mine = batch.copy()
+        mine.step(20)
+        other.step(20)
+        assert np.array_equal(mine.qpos, other.qpos) and np.array_equal(mine.warning, other.warning)
+
+
+HEAP = "<mujoco><worldbody><geom type='plane' size='5 5 1'/>" + "".join(
+    f"<body pos='{0.01 * k} 0 {0.15 + 0.25 * k}'><freejoint/><geom type='box' size='.1 .1 .1'/></body>" for k in range(6)
+) + "</worldbody></mujoco>"  # fmt: skip
+
+
+def test_room_grows_without_losing_a_step():
+    model = kt.load(HEAP)
+    batch, data = kt.Batch(model, 9, threads=1), kt.Data(model)
+    batch.step(200)
+    kt.step(model, data, 200)
+    np.testing.assert_allclose(batch.time, data.time)
+    np.testing.assert_allclose(batch.qpos, np.tile(data.qpos, (9, 1)), atol=1e-6)
+
+
+def test_sleep_is_each_world_s_own():
+    model = kt.load(HEAP.replace("<worldbody>", "<option><flag sleep='enable'/></option><worldbody>", 1))
+    batch = kt.Batch(model, 9, threads=1)
+    batch.step(1500)
+    batch.qvel[4, 2] = 3.0
+    batch.step(10)
+    awake = batch.read("ntree_awake")
+    assert awake[4] > 0 and (np.delete(awake, 4) == 0).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals")
+def test_an_interrupt_leaves_every_world_at_a_whole_step():
+    model = kt.load("humanoid")
+    batch = scattered(model, 64, threads=2)
+    batch.step()
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.step(10_000_000)
+    steps = batch.time / model.opt.timestep
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
+    batch.step()
+
+
+def test_names_lead_to_all_worlds():
+    model = kt.load("humanoid")
+    batch = scattered(model)
+    batch.joint("right_knee").qpos = 0.3
+    at = model.jnt_qposadr[model.id("joint", "right_knee")]
+    assert (batch.qpos[:, at] == 0.3).all() and batch.joint("right_knee").qpos.shape == (N, 1)
+    assert batch.body("torso").xpos.shape == (N, 3)
+
+
+BAD = {
+    "Batch(model, 0)": "n must be",
+    "Batch(model, 2, 'float16')": "dtype",
+    "Batch(model, 2, threads=0)": "threads must be",
+    "Batch(3, 2)": "needs a kinetree Model",
+    "batch.step(-1)": "nstep",
+    "batch.step(ids=[99])": "world 99",
+    "batch.step(ids=[1, 1])": "twice",
+    "batch.step(ids=np.zeros(3, bool))": "mask",
+    "setattr(batch, 'qpos', np.zeros(3))": "expected shape",
+    "setattr(batch, 'qpos', np.full((11, 32), np.nan))": "nan",
+    "setattr(batch, 'xpos', 0)": "read-only",
+    "batch.qpso": "did you mean",
+    "batch.rollout()": "controls, or nstep",
+    "batch.rollout(np.zeros((4, 3)))": "controls: expected shape",
+    "batch.rollout(nstep=2, record=['efc_J'])": "batch.read",
+    "batch.set_state(np.zeros(3))": "expected shape",
+    "batch.get_data(11)": "world 11",
+    "batch.reset(keyframe='none')": "none",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_input_is_refused_in_words(line):
+    model = kt.load("humanoid")
+    scope = {"np": np, "Batch": kt.Batch, "model": model, "batch": kt.Batch(model, N, threads=1)}
+    with pytest.raises((ValueError, TypeError, IndexError, AttributeError, kt.UnknownNameError), match=BAD[line]):
+        eval(line, scope)
+
+
+def test_callbacks_are_refused_by_name():
+    model = kt.load("humanoid")
+    model.callbacks.control = lambda model, data: None
+    with pytest.raises(kt.UnsupportedFeatureError, match="callbacks in a batch"):
+        kt.Batch(model, 2, threads=1).step()
+
+
+@pytest.mark.soak
+def test_ten_million_steps_leave_memory_flat():
+    import resource
+
+    model = kt.load("humanoid")
+    batch = scattered(model, 1024)
+    batch.step(100)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.SimulationWarning)
+        for _ in range(100):
+            batch.step(98)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kB
