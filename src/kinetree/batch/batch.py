@@ -7,6 +7,7 @@ on the number of threads, or on the order of worlds: they are the same to the la
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from ..errors import UnsupportedFeatureError, nearest
 from ..kernel.machine import machine
 from ..layout import checked, read_only
 from ..makers import MAKERS, chain, makers_of
-from ..model import Model
+from ..model import FIELDS, Model
 from ..named import NamedAccess
 from ..notices import get_ready
 from ..staleness import LAZY
@@ -29,6 +30,7 @@ from .controllers import FREE, Under
 from .crew import Crew
 from .element import BatchElement
 from .lanes import LaneData
+from .parameters import Parameters, place
 from .plan import FRESH, Block, Plan, Rows
 from .rollout import roll_out
 from .stable_pd import BatchStablePD
@@ -58,6 +60,7 @@ class Batch(NamedAccess):
         own["_worlds"] = Worlds(model, n, dtype)
         own["_bound"] = {}
         own["_plans"], own["_buffers"] = {}, {}
+        own["_parameters"] = None
         own["_fresh"] = dict.fromkeys(FRESH, 0)
         own["_told"] = Told(self)
         own["_crew"] = Crew(self.threads, self._new_block)
@@ -227,7 +230,7 @@ class Batch(NamedAccess):
         under: Under = FREE,
     ) -> None:
         """Run steps, or stages if there are some, on worlds. takes: further inputs. keep: whether their state goes back."""
-        model, lanes = self.model, machine(self.dtype, self.width)
+        model, lanes = self.model, machine(self.dtype, self.width, self._parameters is not None)
         if model.callbacks.any:
             raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
         get_ready(model)
@@ -272,14 +275,23 @@ class Batch(NamedAccess):
         state = [Rows(name, rows[name]) for name in names]
         inputs = [Rows(name, rows[name]) for name in (*INPUTS, *takes)]
         start = [Rows(name, self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))]
+        own = {} if self._parameters is None else self._parameters.rows
+        if "qpos0" in own:
+            start = [*(each for each in start if each.name != "qpos"), Rows("qpos", own["qpos0"])]
         tables = {
+            "parameters": [Rows(name, array, owner="model") for name, array in own.items()],
             "state": state if keep else [], "inputs": inputs if keep else [*state, *inputs], "start": start,
             "results": [Rows(name, out) for name, out in results.items()], "control": list(control), "record": list(record),
         }  # fmt: skip
         return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
 
     def _new_block(self) -> Block:
-        return Block(LaneData(self.model, self.width, self.dtype))
+        parameters = self._parameters
+        lanes = LaneData(self.model, self.width, self.dtype, own=parameters is not None)
+        if parameters is None:
+            return Block(lanes)
+        parameters.open(lanes.models)
+        return Block(lanes, model={name: place(lanes.models, name) for name in parameters.rows})
 
     def _ids(self, ids: Any) -> np.ndarray:
         """Numbers of worlds, each once."""
@@ -301,6 +313,39 @@ class Batch(NamedAccess):
             raise ValueError("a world is named twice")
         return array
 
+    # parameters
+
+    def expand(self, name: str, values: Any = None, ids: Any = None) -> np.ndarray:
+        """Give worlds their own numbers of a real field of the model, options with their prefix: "opt_timestep".
+
+        values: one for all worlds, or a row for each, (n, …); None is the model's. ids: which worlds, None is all. Constants that
+        follow from the field are computed anew, as `kt.set_const` does, on lanes. Returns what all worlds have now, read-only. From
+        the first call on, edits of real numbers of the model itself are not followed any more.
+        """
+        name = name.replace("opt.", "opt_", 1) if name.startswith("opt.") else name
+        worlds = self._ids(ids)
+        fresh = self._parameters is None
+        parameters = Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n) if fresh else self._parameters
+        if values is None:
+            values = parameters.rows[name][worlds] if name in parameters.rows else _of_model(self.model, name)
+        parameters.expand(name, values, worlds)
+        self.__dict__["_parameters"] = parameters
+        self._plans.clear()
+        self._crew.forget_blocks()
+        if name in ("body_pos", "body_quat", "qpos_spring", "tendon_lengthspring"):
+            self._worlds.refresh_start()
+        return read_only(parameters.rows[name])
+
+    @property
+    def expanded(self) -> tuple[str, ...]:
+        """Fields of the model of which worlds have their own numbers, those that were derived among them."""
+        return () if self._parameters is None else tuple(self._parameters.rows)
+
+    def get_model(self, i: int) -> Model:
+        """The model of one world: a copy of the batch's, with that world's numbers."""
+        (world,) = self._ids(i)
+        return copy.copy(self.model if self._parameters is None else self._parameters.model_of(int(world)))
+
     # states
 
     def reset(self, ids: Any = None, keyframe: str | int | None = None) -> None:
@@ -309,6 +354,8 @@ class Batch(NamedAccess):
         if keyframe is None:
             self._worlds.refresh_start()
             self._worlds.reset(worlds)
+            if "qpos0" in self.expanded:
+                self._worlds.rows["qpos"][worlds] = self._parameters.rows["qpos0"][worlds]
         else:
             data = Data(self.model)
             data.reset_keyframe(keyframe)
@@ -321,13 +368,13 @@ class Batch(NamedAccess):
     def get_data(self, i: int) -> Data:
         """A Data in the state of one world, after `kt.forward`: to look at, to render, or to go on with."""
         (world,) = self._ids(i)
-        data = Data(self.model)
-        data._adopt(self.model)
+        model = self.model if self._parameters is None else self.get_model(int(world))
+        data = Data(model)
         names = (*INPUTS, *state_names(self.model))
         self._worlds.put(int(world), data, names)
         if "tree_asleep" in names:
-            pipeline.update_sleep(self.model, data)
-        pipeline.forward(self.model, data)
+            pipeline.update_sleep(model, data)
+        pipeline.forward(model, data)
         self._worlds.put(int(world), data, names)  # counts of warnings and readings are those of the world
         return data
 
@@ -387,7 +434,9 @@ class Batch(NamedAccess):
 
     def _saved(self) -> dict[str, Any]:
         rows = {name: array.copy() for name, array in self._worlds.rows.items()}
-        return {"rows": rows, "resets": self._worlds.resets.copy(), "fresh": dict(self._fresh)}
+        own = {} if self._parameters is None else {name: array.copy() for name, array in self._parameters.rows.items()}
+        gates = {} if self._parameters is None else dict(self._parameters.gates)
+        return {"rows": rows, "resets": self._worlds.resets.copy(), "fresh": dict(self._fresh), "own": own, "gates": gates}
 
     def _take_over(self, saved: dict[str, Any]) -> None:
         for name, array in saved["rows"].items():
@@ -397,6 +446,11 @@ class Batch(NamedAccess):
             target[...] = array
         self._worlds.resets[...] = saved["resets"]
         self._fresh.update(saved["fresh"])
+        if saved["own"]:
+            parameters = Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n)
+            parameters.rows, parameters.gates = saved["own"], saved["gates"]
+            parameters.open(parameters._models)
+            self.__dict__["_parameters"] = parameters
         self._told.forget(np.arange(self.n))
 
     def __reduce__(self) -> tuple:
@@ -420,6 +474,14 @@ def _restore(model: Model, n: int, dtype: str, threads: int, saved: dict[str, An
     out = Batch(model, n, dtype, threads)
     out._take_over(saved)
     return out
+
+
+def _of_model(model: Model, name: str) -> Any:
+    """The model's own numbers of a field, for all worlds."""
+    field = FIELDS.get(name)
+    if field is None:
+        raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
+    return model._arrays[name] if field.dims else model._constant(name)
 
 
 def _count(name: str, value: Any) -> int:

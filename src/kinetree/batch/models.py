@@ -137,6 +137,15 @@ class LaneModels:
             )
         return self.numbers[name] if name in OWN else self.options[OPTIONS.index(name)]
 
+    def expect(self, names: Iterable[str], gates: Mapping[str, int]) -> None:
+        """Be ready for numbers of some fields that come past `write`, checked elsewhere. gates: as they are over all worlds."""
+        self.note(names)
+        if not STEERS.isdisjoint(self._written):
+            self._own_integers(opened(self.base, self._written))
+        for name, count in gates.items():
+            word = LAYOUT.word[name]
+            self.tables[:, word] = np.maximum(self.tables[:, word], count)
+
     def note(self, names: Iterable[str]) -> None:
         """Remember that numbers of all worlds in these fields have changed."""
         self._written.update(names)

@@ -54,9 +54,9 @@ class Plan:
 class Block:
     """The lanes of a thread. arrays: by owner, what rows are copied to."""
 
-    def __init__(self, lanes: LaneData):
+    def __init__(self, lanes: LaneData, **others: Mapping[str, np.ndarray]):
         self.lanes = lanes
-        self.arrays: dict[str, Mapping[str, np.ndarray]] = {"world": lanes.arrays}
+        self.arrays: dict[str, Mapping[str, np.ndarray]] = {"world": lanes.arrays, **others}
         self.controllers: dict[str, Any] = {}  # by owner, whose arrays are above
         self._laid_out: dict[Plan, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
 

@@ -7,13 +7,16 @@ The controller is that of `control/`, on lanes; h, mode and solver are those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.choice import is_coupled
+from ..control.choice import couples, is_coupled
+from ..control.solvers import SOLVERS
 from ..control.stable_pd import StablePD
 from ..driver import check_nstep
+from ..errors import UnsupportedFeatureError
 from ..kernel import Entry
 from ..layout import read_only
 from ..notices import get_ready_for_stable_pd, warn_of_moment
@@ -186,10 +189,25 @@ def under(batch: Batch, entry: Entry, common: StablePD, given: Arrays) -> UnderS
     """What worlds run under; the solver is chosen once for all of them."""
     if common.solver == "maba" and is_coupled(batch.model):
         common._choose_again()
-    own = common._arrays
+    solver, own = common.solver, common._arrays
+    if solver == "maba" and _some_world_is_coupled(batch):
+        if common._requested == "maba":
+            what = "damping, armature or velocity feedback over several dofs, given to worlds by batch.expand"
+            raise UnsupportedFeatureError([what], f"maba of {batch.model.title!r} (solver='auto' takes another)")
+        solver = "sparse"
     constants = {name: own[name] for name in CONSTANTS} | {"h": float(own["h"][0]), "unsettled": 0}
-    constants["limited"] = bool(np.isfinite(given["torque_range"]).any())
-    return UnderStablePD(entry, constants, common.solver == "dense")
+    constants |= {"solver": SOLVERS.index(solver), "limited": bool(np.isfinite(given["torque_range"]).any())}
+    return UnderStablePD(entry, constants, solver == "dense")
+
+
+def _some_world_is_coupled(batch: Batch) -> bool:
+    """Whether parameters that worlds have of their own couple dofs: their largest numbers do, as all that counts is being zero."""
+    own = batch._parameters.rows if batch._parameters is not None else {}
+    if not own:
+        return False
+    largest = {name: np.abs(rows).max(axis=0) for name, rows in own.items()}
+    record = SimpleNamespace(**vars(batch.model.record()) | largest)
+    return couples(record)
 
 
 def plan_under(

@@ -9,6 +9,8 @@ CPU).
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..dynamics.aba import check_aba
 from ..errors import UnsupportedFeatureError, nearest
 from ..integrator.coupling import armature_couples, couplers, damping_couples
@@ -29,7 +31,11 @@ def lead_of_maba(model: Model) -> float:
 
 def is_coupled(model: Model) -> bool:
     """Whether armature or damping couples dofs beyond what the recursion sees."""
-    m = model.record()
+    return couples(model.record())
+
+
+def couples(m: Any) -> bool:
+    """The same of a record of a model."""
     return armature_couples(m) or damping_couples(m)
 
 
