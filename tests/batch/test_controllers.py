@@ -15,12 +15,13 @@ from kinetree.conformance.tolerances import BATCH_SOLVED, STABLE_PD, STABLE_PD_S
 from kinetree.dynamics.configuration import integrate_pos
 from kinetree.kernel import kernel, stage
 from kinetree.kernel.ops import sin
+from kinetree.pipeline import settle
 from tests.batch.test_batch import single, smooth, tight
 from tests.trees import random_tree
 
 N = 11  # a block and some: the last one is not full
-SINGLE_STEPS = 2e-3
-"""Configurations after 50 steps in single precision against double: 3e-5 is the worst seen, of 11 characters in the air."""
+SINGLE_STEPS = 1e-5
+"""Configurations after 50 steps in single precision against double: 3e-7 of 11 characters in the air, with torques at limits."""
 SOURCES = {"ball_humanoid": "ball_humanoid", "tree": random_tree(2, nbody=8), "tendon_finger": "tendon_finger"}
 COUPLED = """<mujoco><worldbody>
   <body><joint name="a" axis="0 1 0"/><geom size=".1" pos=".2 0 .1"/>
@@ -88,17 +89,30 @@ def test_worlds_in_contact_equal_single_ones(source):
     """Solved to the end, as a solve on lanes and one on floats stop a little apart."""
     model = tight(kt.load(source))
     batch, target = scattered(model, 9), wanted(model, ())
-    batch.qpos[:, 2] = batch.qpos[:, 2] - 0.2
     spd = batch.stable_pd(100.0, 10.0, torque_limit=80.0)
     one = kt.StablePD(model, 100.0, 10.0, torque_limit=80.0)
     worlds, touching = [single(model, batch, i) for i in range(9)], 0
     spd.target = target
     torque = spd.step(nstep=100)
     for i, data in enumerate(worlds):
-        near(torque[i], one.step(data, target, nstep=100), 1e3 * BATCH_SOLVED["all"], f"{source} torque of world {i}")
+        for _ in range(100):
+            alone = one.step(data, target)
+            touching += data.ncon > 0
+        near(torque[i], alone, BATCH_SOLVED["all"], f"{source} torque of world {i}")
         near(batch.qpos[i], data.qpos, BATCH_SOLVED["all"], f"{source} qpos of world {i}")
-        touching += data.ncon > 0
-    assert touching > 4
+    assert touching > 400
+
+
+def test_order_of_worlds_in_contact_matters_little():
+    """Solves on lanes may end a little apart, by what their neighbours need."""
+    model, n = tight(kt.load("humanoid")), 19
+    target, order, states = wanted(model, (n,)), np.random.default_rng(8).permutation(n), []
+    for at in (np.arange(n), order):
+        batch = scattered(model, n)
+        batch.set_state(batch.get_state()[at])
+        kt.StablePD(model, 100.0, 10.0).step(batch, target[at], nstep=100)
+        states.append(batch.qpos[np.argsort(at)])
+    near(states[0], states[1], BATCH_SOLVED["all"], "qpos")
 
 
 @pytest.mark.parametrize("mode", ["spd", "implicit"])
@@ -158,7 +172,7 @@ def test_single_precision_is_near():
     )
     assert low.torque(target).dtype == np.float32
     near(low.torque(target), double.torque(target), STABLE_PD_SINGLE, "torque")
-    near(low.acceleration(target), double.acceleration(target), 10 * STABLE_PD_SINGLE, "acceleration")
+    near(low.acceleration(target), double.acceleration(target), STABLE_PD_SINGLE, "acceleration")
     low.step(target, nstep=50), double.step(target, nstep=50)
     near(low.batch.qpos, double.batch.qpos, SINGLE_STEPS, "qpos")
 
@@ -190,15 +204,16 @@ def test_limits_that_do_not_settle_are_told_with_their_worlds():
 
 def test_parameters_of_worlds_may_couple_their_dofs():
     """The recursion does not see damping over several dofs: another solver is taken, or the one that was asked for refused."""
-    model, damping = kt.load(COUPLED), np.zeros((3, 1, 3))
-    damping[1, 0, 0] = 4.0
+    model = kt.load(COUPLED)
+    damping = np.zeros((3, *model.tendon_damping.shape))
+    damping[1] = 4.0
     batch, target = scattered(model, 3), wanted(model, (3,))
-    batch.expand("tendon_damping", damping.reshape(3, *model.tendon_damping.shape))
+    batch.expand("tendon_damping", damping)
     worlds = [single(model, batch, i) for i in range(3)]
     torque = kt.StablePD(model, 10.0, 1.0).step(batch, target, nstep=20)
     for i, data in enumerate(worlds):
         own = copy.copy(model)
-        own.tendon_damping[:] = damping[i].reshape(model.tendon_damping.shape)
+        own.tendon_damping[:] = damping[i]
         alone = kt.Data(own)
         alone.set_state(data.get_state())
         near(torque[i], kt.StablePD(own, 10.0, 1.0).step(alone, target[i], nstep=20), STABLE_PD, f"torque of world {i}")
@@ -213,7 +228,14 @@ def test_parameters_of_worlds_may_couple_their_dofs():
 @pytest.mark.parametrize("form", ["one", "worlds", "steps", "both", "of each world", "of each step"])
 def test_a_rollout_equals_steps(form):
     model, nstep = kt.load("humanoid"), 4
-    shape = {"one": (), "worlds": (N,), "steps": (nstep,), "both": (N, nstep), "of each world": (N, 1), "of each step": (1, nstep)}
+    shape = {
+        "one": (),
+        "worlds": (N,),
+        "steps": (nstep,),
+        "both": (N, nstep),
+        "of each world": (N, 1),
+        "of each step": (1, nstep),
+    }
     target = wanted(model, shape[form])
     each = np.broadcast_to(target[:, None] if form == "worlds" else target, (N, nstep, model.nq))
     first, second = scattered(model), scattered(model)
@@ -332,7 +354,9 @@ def test_a_stage_that_branches_runs_lane_by_lane():
     first, second = scattered(model), scattered(model)
     a = first.rollout(controller=switch, nstep=10, record=("ctrl", "qpos"))
     b = second.rollout(
-        controller=lambda batch, k: np.where(batch.qvel[:, 6 : 6 + model.nu] > 0.0, -0.1, 0.1), nstep=10, record=("ctrl", "qpos")
+        controller=lambda batch, k: np.where(batch.qvel[:, 6 : 6 + model.nu] > 0.0, -0.1, 0.1),
+        nstep=10,
+        record=("ctrl", "qpos"),
     )
     assert (a["ctrl"] == b["ctrl"]).all() and (a["qpos"] == b["qpos"]).all()
 
@@ -392,7 +416,7 @@ def unmarked(m, d):
         (branching, r"mark it @stage\(scalar=True\)"),
         (unmarked, "looks like a kernel"),
         (lambda batch: None, r"is called with \(batch, k\)"),
-        (kt.pipeline.near_points if hasattr(kt.pipeline, "near_points") else 3, "controller: "),
+        (settle, "is a part of integrate"),
     ],
 )
 def test_what_controls_nothing_is_refused(controller, message):
@@ -428,7 +452,7 @@ def alone(m, d):
         ({"kd": -np.eye(2, 31)}, ValueError, r"kd\[0, 0\] .* is -1: it must not be negative"),
         ({"kd": [[np.nan] * 31] * 2}, ValueError, r"kd\[0, 0\] is nan"),
         ({"kp": {"elbow": 3.0}}, kt.UnknownNameError, "elbow"),
-        ({"kp": "stiff"}, TypeError, "kp: expected real numbers"),
+        ({"kp": "stiff"}, TypeError, "kp: expected numbers"),
         ({"torque_limit": -1.0}, ValueError, "must not be negative"),
         ({"h": 0.0}, ValueError, "h: the time step must be positive"),
         ({"mode": "soft"}, ValueError, "no mode is called 'soft'"),

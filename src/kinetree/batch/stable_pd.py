@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.choice import couples, is_coupled
+from ..control.choice import couples, coupling_fields, coupling_mark, is_coupled
 from ..control.solvers import SOLVERS
 from ..control.stable_pd import StablePD
 from ..driver import check_nstep
@@ -201,13 +201,18 @@ def under(batch: Batch, entry: Entry, common: StablePD, given: Arrays) -> UnderS
 
 
 def _some_world_is_coupled(batch: Batch) -> bool:
-    """Whether parameters that worlds have of their own couple dofs: their largest numbers do, as all that counts is being zero."""
-    own = batch._parameters.rows if batch._parameters is not None else {}
-    if not own:
+    """Whether parameters of their own couple dofs in some world: the largest do, as all that counts is being zero."""
+    own = {} if batch._parameters is None else batch._parameters.rows
+    ours = {name: own[name] for name in coupling_fields() if name in own}
+    if not ours:
         return False
-    largest = {name: np.abs(rows).max(axis=0) for name, rows in own.items()}
-    record = SimpleNamespace(**vars(batch.model.record()) | largest)
-    return couples(record)
+    mark = coupling_mark(batch.model)
+    seen = batch._buffers.get("coupled")
+    if seen is None or seen[0] is not own or seen[1] != mark:
+        largest = {name: np.abs(rows).max(axis=0) for name, rows in ours.items()}
+        record = SimpleNamespace(**vars(batch.model.record()) | largest)
+        seen = batch._buffers["coupled"] = own, mark, couples(record)
+    return seen[2]
 
 
 def plan_under(
