@@ -15,11 +15,10 @@ import numpy as np
 from ..control.choice import couples, coupling_fields, coupling_mark, is_coupled
 from ..control.solvers import SOLVERS
 from ..control.stable_pd import StablePD
-from ..driver import check_nstep
 from ..errors import UnsupportedFeatureError
 from ..kernel import Entry
 from ..layout import read_only
-from ..notices import get_ready_for_stable_pd, warn_of_moment
+from ..notices import warn_of_moment
 from .controllers import EVALUATION, STEPS, UnderStablePD
 from .gains import gain_rows, limit_rows, target_rows
 from .plan import Plan, Rows
@@ -262,21 +261,11 @@ def _buffer(batch: Batch, name: str, shape: tuple[int, ...]) -> np.ndarray:
     return batch._buffers[name, shape]
 
 
-def check_step(common: StablePD) -> None:
-    """A step looks ahead by the time step of the model."""
-    if common._h is not None and common._h != common.model.opt.timestep:
-        raise ValueError(
-            f"StablePD.step needs h equal to the time step of the model, {common.model.opt.timestep} s, got {common.h} s"
-        )
-    get_ready_for_stable_pd(common.model)
-
-
 def step_worlds(
     batch: Batch, common: StablePD, given: Arrays, nstep: int, progress: Callable[[int], None] | None = None
 ) -> np.ndarray:
     """Steps of all worlds; returns the last torques."""
-    count = check_nstep("StablePD.step", nstep, 1)
-    check_step(common)
+    count = common._checked_steps(nstep)
     steering = under(batch, STEPS, common, given)
     batch._run(
         None, nstep=count, plan=plan_under(batch, steering, given, "torque", True), under=steering, progress=progress
@@ -313,7 +302,7 @@ def roll_out_under(
     progress: Callable[[int], None] | None,
 ) -> None:
     """Steps with a record. targets: of each step, else the target is that which is given."""
-    check_step(common)
+    common._checked_steps(count)
     steering = under(batch, STEPS, common, given)
     if targets is not None:
         each = Rows("target", targets, steps=True, shared=targets.ndim == 2, owner=steering.owner)

@@ -231,14 +231,18 @@ class StablePD:
         if not isinstance(data, Data):
             return self._on_batch("step", data, target, nstep)
         self._prepare("step", data, target)
+        self._run_steps(data, self._checked_steps(nstep))
+        return self._arrays["torque"].copy()
+
+    def _checked_steps(self, nstep: Any) -> int:
+        """How many steps to make; they look ahead by the time step of the model."""
         count = check_nstep("StablePD.step", nstep, 1)
         if self._h is not None and self._h != self._model.opt.timestep:
             raise ValueError(
                 f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
             )
         get_ready_for_stable_pd(self._model)
-        self._run_steps(data, count)
-        return self._arrays["torque"].copy()
+        return count
 
     def _on_batch(self, name: str, batch: Any, target: Any, nstep: int = 0) -> np.ndarray:
         """A method on all worlds of a batch: a row for each."""
