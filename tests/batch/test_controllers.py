@@ -17,11 +17,12 @@ from kinetree.kernel import kernel, stage
 from kinetree.kernel.ops import sin
 from kinetree.pipeline import settle
 from tests.batch.test_batch import single, smooth, tight
+from tests.control.test_sleep import controlled
 from tests.trees import random_tree
 
 N = 11  # a block and some: the last one is not full
 SINGLE_STEPS = 1e-5
-"""Configurations after 50 steps in single precision against double: 3e-7 of 11 characters in the air, with torques at limits."""
+"""Configurations after 50 steps in single precision against double: 3e-7 of 11 characters, some torques at limits."""
 SOURCES = {"ball_humanoid": "ball_humanoid", "tree": random_tree(2, nbody=8), "tendon_finger": "tendon_finger"}
 COUPLED = """<mujoco><worldbody>
   <body><joint name="a" axis="0 1 0"/><geom size=".1" pos=".2 0 .1"/>
@@ -190,6 +191,21 @@ def test_a_world_that_goes_bad_is_reset_alone():
     alone = kt.Data(model)
     kt.StablePD(model, 20.0, 2.0).step(alone, nstep=5)
     near(batch.qpos[3], alone.qpos, STABLE_PD, "qpos of the world that was reset")
+
+
+def test_worlds_sleep_and_wake_each_for_itself():
+    model, _, spd = controlled()
+    batch, target = kt.Batch(model, 3), np.tile(model.qpos0, (3, 1))
+    target[1, -2:] = -0.6, 0.2  # the arm moves
+    worlds = [single(model, batch, i) for i in range(3)]
+    for _ in range(4):
+        spd.step(batch, target, nstep=50)
+    for i, data in enumerate(worlds):
+        spd.step(data, target[i], nstep=200)
+        near(batch.qpos[i], data.qpos, 1e-6, f"qpos of world {i}")
+        assert batch.tree_asleep[i].tolist() == data.tree_asleep.tolist()
+    assert (batch.tree_asleep[:, 2] < 0).all(), "the arm is held, and stays awake"
+    assert (batch.tree_asleep[:, 0] >= 0).tolist() == [True, False, True]
 
 
 def test_limits_that_do_not_settle_are_told_with_their_worlds():
