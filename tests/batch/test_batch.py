@@ -16,6 +16,7 @@ from kinetree.conformance.tolerances import BATCH, BATCH_SINGLE, BATCH_SOLVED
 from tests.pipeline.worlds import CORPUS, loaded
 
 N = 11  # a block and some: the last one is not full
+ROUNDING = {"float64": 2.0**-52, "float32": 2.0**-23}
 
 
 def controls(model: kt.Model, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
@@ -49,56 +50,69 @@ def tight(model: kt.Model) -> kt.Model:
     return model
 
 
-def equal_singles(model: kt.Model, steps: int, limit: float, dtype: str = "float64", note: str = "") -> None:
+RUNS, SHARE = 5, 3.0  # motions from states a rounding apart, and how much farther than they part a batch may be
+
+
+def alone(model: kt.Model, data: kt.Data, u: np.ndarray, rounding: float = 0.0, seed: int = 0) -> np.ndarray:
+    """qpos along the motion of a single world, from a state in which the last digits are others."""
+    data, rng = data.copy(), np.random.default_rng(seed)
+    for name in ("qpos", "qvel"):
+        getattr(data, name)[:] += 2.0 * rounding * rng.uniform(-1.0, 1.0, getattr(data, name).shape)
+    out = np.zeros((len(u), model.nq))
+    for k, controls_of_step in enumerate(u):
+        data.ctrl[:] = controls_of_step
+        kt.step(model, data)
+        out[k] = data.qpos
+    return out
+
+
+def check_near(
+    got: np.ndarray, model: kt.Model, data: kt.Data, u: np.ndarray, limit: float, rounding: float, note: str
+) -> None:
+    """A motion agrees with that of a single world, or parts from it no farther than single worlds do from each other.
+
+    They do where the last digit decides: shapes that touch along edges, or motions that are unstable.
+    """
+    wanted = alone(model, data, u)
+    size = np.maximum(1.0, np.abs(wanted).max(axis=1, keepdims=True, initial=0.0))
+    error = np.abs(got - wanted) / size
+    if not (error <= limit).all():
+        others = np.array([alone(model, data, u, rounding, seed) for seed in range(RUNS)])
+        spread = np.abs(others - wanted).max(axis=(0, 2)) / size[:, 0]
+        allowed = limit + SHARE * np.maximum.accumulate(spread)[:, None]
+        bad = np.argwhere(~(error <= allowed))
+        if bad.size:
+            k, at = bad[0]
+            raise AssertionError(
+                f"{note} step {k}: qpos[{at}] is {got[k, at]}, alone {wanted[k, at]}; spread {spread[k]:.1e}"
+            )
+
+
+def equal_singles(model: kt.Model, steps: int, limit: float, note: str, dtype: str = "float64") -> None:
     """A batch and single worlds under the same controls stay together."""
     batch, u = scattered(model, dtype=dtype, threads=2), controls(model, (N, steps))
     some = (0, 7, N - 1)
     worlds = [single(model, batch, i) for i in some]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.SimulationWarning)
-        record = batch.rollout(u, record=("qpos", "sensordata"))
+        record = batch.rollout(u.astype(dtype), record=("qpos",))["qpos"]
         for i, data in zip(some, worlds, strict=True):
-            for k in range(steps):
-                data.ctrl[:] = u[i, k]
-                kt.step(model, data)
-                for name in ("qpos", "sensordata"):
-                    wanted = getattr(data, name)
-                    if wanted.size and (name == "qpos" or steps == 1):
-                        error = np.abs(record[name][i, k] - wanted) / max(1.0, np.abs(wanted).max())
-                        at = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
-                        assert error[at] <= limit, (
-                            f"{model.title} {note} world {i} step {k}: {name}[{at}] is {record[name][i, k, at]}, alone {wanted[at]}"
-                        )
+            check_near(record[i], model, data, u[i], limit, ROUNDING[dtype], f"{note} world {i}")
 
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_smooth_worlds_equal_single_ones(name):
-    model = smooth(loaded(name))
-    equal_singles(model, 100, BATCH.get(name, BATCH["all"]))
+    equal_singles(smooth(loaded(name)), 100, BATCH, name)
 
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_worlds_in_contact_equal_single_ones(name):
-    model = tight(loaded(name))
-    equal_singles(model, 100, BATCH_SOLVED.get(name, BATCH_SOLVED["all"]))
+    equal_singles(tight(loaded(name)), 100, BATCH_SOLVED, name)
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_a_step_in_single_precision_is_near(name):
-    model = loaded(name)
-    batch = scattered(model, dtype="float32")
-    batch.ctrl = controls(model, (N,))
-    doubles = [single(model, batch, i) for i in range(N)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.SimulationWarning)
-        batch.step()
-        for i, data in enumerate(doubles):
-            kt.step(model, data)
-            for field, limit in BATCH_SINGLE.items():
-                wanted = getattr(data, field)
-                if wanted.size:
-                    error = np.abs(getattr(batch, field)[i] - wanted) / max(1.0, np.abs(wanted).max())
-                    assert error.max() <= limit, f"{name} world {i}: {field}[{error.argmax()}]"
+def test_steps_in_single_precision_are_near(name):
+    equal_singles(loaded(name), 3, BATCH_SINGLE, name, "float32")
 
 
 BITS = ["kinetree/humanoid", "kinetree/ant", "tests/contacts", "tests/sensors", "dm_control/suite/quadruped.xml"]

@@ -325,7 +325,9 @@ class Batch(NamedAccess):
         name = name.replace("opt.", "opt_", 1) if name.startswith("opt.") else name
         worlds = self._ids(ids)
         fresh = self._parameters is None
-        parameters = Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n) if fresh else self._parameters
+        parameters = (
+            Parameters(LaneData(self.model, self.width, self.dtype, own=True), self.n) if fresh else self._parameters
+        )
         if values is None:
             values = parameters.rows[name][worlds] if name in parameters.rows else _of_model(self.model, name)
         parameters.expand(name, values, worlds)
@@ -436,7 +438,13 @@ class Batch(NamedAccess):
         rows = {name: array.copy() for name, array in self._worlds.rows.items()}
         own = {} if self._parameters is None else {name: array.copy() for name, array in self._parameters.rows.items()}
         gates = {} if self._parameters is None else dict(self._parameters.gates)
-        return {"rows": rows, "resets": self._worlds.resets.copy(), "fresh": dict(self._fresh), "own": own, "gates": gates}
+        return {
+            "rows": rows,
+            "resets": self._worlds.resets.copy(),
+            "fresh": dict(self._fresh),
+            "own": own,
+            "gates": gates,
+        }
 
     def _take_over(self, saved: dict[str, Any]) -> None:
         for name, array in saved["rows"].items():

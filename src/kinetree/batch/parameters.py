@@ -59,7 +59,9 @@ class Parameters:
         """What worlds have already into the models of the lanes."""
         for name, array in rows.items():
             if name != but:
-                place(self._models, name)[...] = np.moveaxis(array[block], 0, -1).reshape(place(self._models, name).shape)
+                place(self._models, name)[...] = np.moveaxis(array[block], 0, -1).reshape(
+                    place(self._models, name).shape
+                )
 
     def _gate(self, name: str) -> int:
         return int(self._models.tables[0, LAYOUT.word[name]])

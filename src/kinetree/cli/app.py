@@ -13,6 +13,7 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import ModelError, SettingError
+from . import bench as bench_command
 from . import cache as cache_command
 from . import check as check_command
 from . import info as info_command
@@ -82,6 +83,21 @@ def check(
 ) -> None:
     """Compare a model with MuJoCo, number by number. Exit status 0: they agree; 1: they do not; 2: it cannot be loaded."""
     raise typer.Exit(check_command.check(model, states, seed, json, verbose, integrator))
+
+
+@app.command()
+def bench(
+    models: Annotated[list[str] | None, typer.Argument(help="As for run; the bundled ones if none is named.")] = None,
+    worlds: Annotated[int, typer.Option(help="Worlds in a batch.", min=1)] = 1024,
+    threads: Annotated[int, typer.Option(help="Threads of each batch, MuJoCo's too.", min=1)] = 1,
+    seconds: Annotated[float, typer.Option(help="Random motion before the timed steps, in s.", min=0.0)] = 2.0,
+    rounds: Annotated[int, typer.Option(help="How often each takes its turn.", min=1)] = 5,
+    json: Annotated[
+        Path | None, typer.Option(help="Write all numbers to this file as well; - prints them alone.")
+    ] = None,
+) -> None:
+    """Measure how fast models run on this machine, one world and batches of them, beside MuJoCo."""
+    raise typer.Exit(bench_command.bench(models or [], worlds, threads, seconds, rounds, json))
 
 
 @app.command()

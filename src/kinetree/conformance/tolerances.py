@@ -145,11 +145,11 @@ distance squared."""
 C_CODE = 1e-13
 """A function as C against the same in CasADi's own evaluation: compilers fuse multiplications with additions."""
 
-BATCH = {"all": 1e-10}
+BATCH = 1e-10
 """A hundred smooth steps of a batch against single worlds, relative to the largest number of qpos."""
 
-BATCH_SOLVED = {"all": 1e-8}
+BATCH_SOLVED = 1e-8
 """The same in contact, solved to a tight tolerance."""
 
-BATCH_SINGLE = {"qpos": 1e-5, "qvel": 1e-3}
-"""One step of a batch in single precision against double, relative to the largest number."""
+BATCH_SINGLE = 1e-5
+"""Three steps of a batch in single precision against double, relative to the largest number of qpos."""
