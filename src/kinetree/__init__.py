@@ -15,7 +15,7 @@ from typing import Any as _Any
 
 from . import forks as _forks  # noqa: F401  # makes them wait for the compiler
 from . import models, pipeline
-from .batch import blocks as _blocks  # noqa: F401  # its entry is one of the package
+from .batch import controllers as _controllers  # noqa: F401  # its entries, and those of blocks, are ones of the package
 from .geometry.distance import geom_distance
 from .geometry.ray import multi_ray, ray
 from .constraint.contact_force import contact_force, contact_forces, jac_contact

@@ -27,12 +27,15 @@ from ..named import NamedAccess
 from ..notices import get_ready
 from ..staleness import LAZY
 from ..types import EnableBit
-from .blocks import DERIVE, ENTRY
+from .blocks import DERIVE
+from .controllers import FREE, Under
 from .crew import Crew
 from .element import BatchElement
 from .lanes import LaneData
 from .parameters import Parameters, Places
 from .plan import FRESH, Block, Plan, Rows
+from .rollout import roll_out
+from .stable_pd import BatchStablePD
 from .telling import Told
 from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
 
@@ -58,7 +61,7 @@ class Batch(NamedAccess):
         own["width"] = WIDTHS[dtype]
         own["_worlds"] = Worlds(model, n, dtype)
         own["_bound"] = {}
-        own["_plans"] = {}
+        own["_plans"], own["_buffers"] = {}, {}
         own["_parameters"] = None
         own["_version"] = 0  # of what the models of lanes have to expect
         own["_fresh"] = dict.fromkeys(FRESH, 0)
@@ -175,29 +178,33 @@ class Batch(NamedAccess):
         record: Sequence[str] = ("qpos", "qvel"),
         nstep: int | None = None,
         progress: Callable[[int], None] | None = None,
+        controller: Any = None,
+        target: Any = None,
     ) -> dict[str, np.ndarray]:
         """Steps with controls for each, and a record of fields after each: arrays (n, nstep, …) by name.
 
-        controls: (nstep, nu) for all worlds or (n, nstep, nu); None leaves `batch.ctrl` as it is, for `nstep` steps. Of results,
-        the record of a step has what its forward pass found: that before the step, as in MuJoCo. Nothing of it passes
+        controls: (nstep, nu) for all worlds or (n, nstep, nu); None leaves `batch.ctrl` as it is, for `nstep` steps. Of
+        results the record of a step has what its forward pass found: that before the step, as in MuJoCo. Nothing of it passes
         through Python between steps.
+
+        controller: a `StablePD` or what `stable_pd` makes, with target (nq,), (n, nq), (nstep, nq) or (n, nstep, nq), and
+        "torque" to record; or a kernel of (m, d), compiled into the step where MuJoCo calls mjcb_control, once a step: RK4's
+        substeps hold its controls; or a Python function of (batch, k), called before step k, which writes `batch.ctrl` or
+        returns controls.
         """
-        given, count = self._controls(controls, nstep)
-        for name in record:
-            if name not in self._worlds.rows:
-                self._refuse_unless_per_world(name)
-        out = {
-            name: np.zeros((self.n, count, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
-            for name in record
-        }
-        if count:
-            recorded = [Rows(name, array, steps=True) for name, array in out.items()]
-            results = {**self._bound, "qacc": self._worlds.rows["qacc"]}
-            plan = self._plan(state_names(self.model), results, control=given, record=recorded)
-            self._run(None, nstep=count, plan=plan, progress=progress)
-            for rows in given:
-                self._worlds.rows[rows.name][:] = rows.array[..., -1, :]
-        return out
+        return roll_out(self, controller, target, controls, record, nstep, progress)
+
+    def stable_pd(
+        self,
+        kp: Any,
+        kd: Any,
+        h: float | None = None,
+        mode: str = "spd",
+        solver: str = "auto",
+        torque_limit: Any = None,
+    ) -> BatchStablePD:
+        """Stable PD on these worlds. kp, kd, torque_limit: as `kt.StablePD` takes them, or a row for each world, (n, nv)."""
+        return BatchStablePD(self, kp, kd, h, mode, solver, torque_limit)
 
     def _controls(self, controls: Any, nstep: int | None) -> tuple[list[Rows], int]:
         """Controls as plans take them, and the number of steps."""
@@ -223,6 +230,7 @@ class Batch(NamedAccess):
         plan: Plan | None = None,
         keep: bool = True,
         progress: Callable[[int], None] | None = None,
+        under: Under = FREE,
     ) -> None:
         """Run steps, or stages if there are some, on worlds. takes: further inputs. keep: whether their state goes back."""
         model, lanes = self.model, machine(self.dtype, self.width, self._parameters is not None)
@@ -230,7 +238,7 @@ class Batch(NamedAccess):
             raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
         get_ready(model)
         order = self._ids(ids)
-        code = ENTRY.on(lanes, model)
+        code = under.entry.on(lanes, model)
         for stage in stages:
             stage.compile_for(lanes, model)
         plan = plan or self._usual_plan(stages, takes)
@@ -241,7 +249,8 @@ class Batch(NamedAccess):
             if block.version != self._version:
                 self._parameters.open(block.lanes.models)
                 block.version = self._version
-            after.update(block.run(code, plan, order, first, end, nstep, before, shared))
+            further = under.join(block)
+            after.update(block.run(code, plan, order, first, end, nstep, before, shared, *further))
 
         try:
             self._crew.run(len(order), self.width, len(order) * max(nstep, 1), job, progress)
@@ -311,9 +320,9 @@ class Batch(NamedAccess):
     def expand(self, name: str, values: Any = None, ids: Any = None) -> np.ndarray:
         """Give worlds their own numbers of a real field of the model, options with their prefix: "opt_timestep".
 
-        values: one for all worlds, or a row for each, (n, …); None is the model's. ids: which worlds, None is all. Constants that
-        follow from the field are computed anew, as `kt.set_const` does, on lanes. Returns what all worlds have now, read-only. From
-        the first call on, edits of real numbers of the model itself are not followed any more.
+        values: one for all worlds, or a row for each, (n, …); None is the model's. ids: which worlds, None is all. Constants
+        that follow from the field are computed anew, as `kt.set_const` does, on lanes. Returns what all worlds have now,
+        read-only. From the first call on, edits of real numbers of the model itself are not followed any more.
         """
         name = name.replace("opt.", "opt_", 1)
         worlds, parameters = self._ids(ids), self._parameters or Parameters(self.model, self.n, self.dtype)

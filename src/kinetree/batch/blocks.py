@@ -1,4 +1,4 @@
-"""Blocks: the loop over the worlds of a batch, as many at a time as there are lanes. One entry into compiled code for all of it.
+"""Blocks: the loop over the worlds of a batch, as many at a time as there are lanes, in one entry into compiled code.
 
 The worlds of a block come in from their rows, make steps or run stages on a thread's block of lanes, and go back. A world that
 goes bad is reset alone, as MuJoCo does, and its warnings are counted; where there is no room the block comes back to Python
@@ -36,8 +36,8 @@ LAYOUT = Layout(
     # width: worlds of a block. at: the first world of the block at hand. nstep: steps to make. fresh_*: flags of the energy.
     # bad, number, lastinfo, before, time, when: addresses.
     dict.fromkeys(
-        (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "fresh_pos", "fresh_vel", "fresh_subtree", "fresh_rne",
-         "bad", "number", "lastinfo", "before", "time", "when"),
+        (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "fresh_pos", "fresh_vel", "fresh_subtree",
+         "fresh_rne", "bad", "number", "lastinfo", "before", "time", "when"),
         "int64",
     ),
 )  # fmt: skip
@@ -151,7 +151,7 @@ def run_blocks(m, d, b, end, *controller):
 
 
 @kernel
-def derive_blocks(m, d, b, groups, end):
+def derive_blocks(m, d, b, end, groups):
     """Constants of the models of all worlds from `b.at` up to `end`: those of some groups (`derived/table.py`)."""
     while b.at < end:
         for lane in range(b.width):

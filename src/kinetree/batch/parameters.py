@@ -1,8 +1,8 @@
 """`Parameters`: what worlds of a batch have for themselves of the model: real fields with a row for each world.
 
-A field is given values by `expand`, and what follows from it gets rows too, computed by our own kernels on lanes, in the same blocks
-and threads that steps take. Rows come into the models of a thread's lanes with the state of each block; all other numbers are those
-of the batch's model. MuJoCo: expand and set_const of mujoco.batch.
+A field is given values by `expand`, and what follows from it gets rows too, computed by our own kernels on lanes, in the same
+blocks and threads that steps take. Rows come into the models of a thread's lanes with the state of each block; all other numbers
+are those of the batch's model. MuJoCo: expand and set_const of mujoco.batch.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""`Plan`: what a call brings into blocks of worlds, runs there and takes out; `Block`: the lanes of a thread, and plans laid out
-for them, so that a call that comes again has nothing to prepare.
+"""`Plan`: what a call brings into blocks of worlds, runs there and takes out; `Block`: the lanes of a thread, and plans laid
+out for them, so that a call that comes again has nothing to prepare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,8 +32,11 @@ FRESH = {
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a field that go into blocks or come out: (worlds, numbers), with an axis of steps behind that of worlds if `steps`,
-    without that of worlds if `shared`. owner: whose arrays the field is one of, by the name under which a block has it."""
+    """Rows of a field that go into blocks or come out: (worlds, numbers).
+
+    steps: with an axis of steps behind that of worlds. shared: without that of worlds. owner: whose arrays the field is one of,
+    by the name under which a block has it.
+    """
 
     name: str
     array: np.ndarray
@@ -54,9 +57,11 @@ class Plan:
 class Block:
     """The lanes of a thread. arrays: by owner, what rows are copied to."""
 
-    def __init__(self, lanes: LaneData, **others: Any):
-        self.lanes, self.arrays = lanes, {"world": lanes.arrays, **others}
+    def __init__(self, lanes: LaneData, **others: Mapping[str, np.ndarray]):
+        self.lanes = lanes
+        self.arrays: dict[str, Mapping[str, np.ndarray]] = {"world": lanes.arrays, **others}
         self.version = 0  # of the parameters that its models expect
+        self.controllers: dict[str, Any] = {}  # by owner, whose arrays are above
         self._laid_out: dict[Plan, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
 
     def words(self, plan: Plan) -> np.ndarray:
@@ -93,7 +98,7 @@ class Block:
             words[LAYOUT.word[name]] = number
         lanes = self.lanes
         lanes._get_ready()
-        while (status := code(lanes.model_address, lanes.address, words.ctypes.data, *further, end)) not in (
+        while (status := code(lanes.model_address, lanes.address, words.ctypes.data, end, *further)) not in (
             0,
             STOPPED,
         ):

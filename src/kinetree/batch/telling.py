@@ -1,4 +1,4 @@
-"""What a batch has to say after a call: one warning for each kind of trouble, which names the first world and counts the others.
+"""What a batch has to say after a call: one warning for each kind of trouble, which names the first worlds.
 
 MuJoCo: mj_warning, mj_resetData where a check of the state failed.
 """
@@ -42,7 +42,7 @@ class Told:
             ids = np.flatnonzero(new[:, what])
             if ids.size:
                 bad = what in RESETS and bool(was_reset[ids[0]])
-                warn_of_moment(f"{_worlds(ids, self._batch.n)}: {self._message(int(ids[0]), what, bad)}")
+                warn_of_moment(f"{named_worlds(ids, self._batch.n)}: {self._message(int(ids[0]), what, bad)}")
 
     def _message(self, world: int, what: WarningType, bad: bool) -> str:
         worlds = self._batch._worlds
@@ -51,7 +51,7 @@ class Told:
         return message(self._batch.model, seen, what, bad)
 
 
-def _worlds(ids: np.ndarray, n: int) -> str:
+def named_worlds(ids: np.ndarray, n: int) -> str:
     """Those that it is about, in words."""
     if ids.size == 1:
         return f"world {ids[0]}"

@@ -38,6 +38,7 @@ FIELDS = {
         ("start", "nv", "mixed", "scratch of limits: acceleration from which the next solve sets out"),
         ("start_force", "nv", "mixed", "scratch of limits: torque and constraint force that this acceleration takes"),
         ("end_force", "nv", "mixed", "scratch of limits: those that the last solution takes"),
+        ("gave_up", "1", "1", "result: how often torque limits did not settle"),
         ("matrix", "ndense ndense", "mixed", "scratch of the dense solver: M as changed, then its factor"),
     )
 }

@@ -9,9 +9,13 @@ CPU).
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 from ..dynamics.aba import check_aba
 from ..errors import UnsupportedFeatureError, nearest
 from ..integrator.coupling import armature_couples, couplers, damping_couples
+from ..kernel.reads import access
 from ..model import Model
 
 CHOICES = ("auto", "dense", "sparse", "maba")
@@ -29,8 +33,29 @@ def lead_of_maba(model: Model) -> float:
 
 def is_coupled(model: Model) -> bool:
     """Whether armature or damping couples dofs beyond what the recursion sees."""
-    m = model.record()
+    mark = coupling_mark(model)
+    if model.__dict__.get("_coupled", (None, False))[0] != mark:
+        model.__dict__["_coupled"] = mark, couples(model.record())
+    return model.__dict__["_coupled"][1]
+
+
+def couples(m: Any) -> bool:
+    """The same of a record of a model."""
     return armature_couples(m) or damping_couples(m)
+
+
+@functools.cache
+def coupling_fields() -> tuple[str, ...]:
+    """What coupling hangs on, by the texts that tell."""
+    return tuple(sorted(access(armature_couples, "m").reads | access(damping_couples, "m").reads))
+
+
+def coupling_mark(model: Model) -> bytes:
+    """All numbers of a model that coupling hangs on: where they are as they were, the answer is."""
+    return b"".join(
+        model._arrays[name].tobytes() if name in model._arrays else repr(model._constant(name)).encode()
+        for name in coupling_fields()
+    )
 
 
 def check_maba(model: Model) -> None:

@@ -58,16 +58,24 @@ def target_configuration(model: Model, value: Any, quaternions: np.ndarray) -> n
     array = checked(value, (model.nq,), "float64", "target")
     if array.ndim == 0:
         raise ValueError(f"target: expected shape ({model.nq},), one entry for each of qpos, got one number")
+    return normalized(model, array, quaternions)
+
+
+def normalized(model: Model, array: np.ndarray, quaternions: np.ndarray) -> np.ndarray:
+    """Configurations along the last axis of a target, the quaternions in them brought to length one."""
     if quaternions.size:
-        quats = array[quaternions]
-        largest = np.abs(quats).max(axis=1, keepdims=True)
-        if (largest < MIN_VALUE).any():
-            first = int(quaternions[np.argmin(largest), 0])
+        quats = array[..., quaternions]
+        largest = np.abs(quats).max(axis=-1, keepdims=True)
+        zero = np.argwhere(largest[..., 0] < MIN_VALUE)
+        if zero.size:
+            *rows, at = (int(each) for each in zero[0])
+            first = int(quaternions[at, 0])
+            where = "".join(f"{row}, " for row in rows)
             joint = int(np.searchsorted(model.jnt_qposadr, first, side="right")) - 1
             name = model.name("joint", joint) or joint
-            raise ValueError(f"target: the quaternion of joint {name!r}, target[{first}:{first + 4}], is zero")
+            raise ValueError(f"target: the quaternion of joint {name!r}, target[{where}{first}:{first + 4}], is zero")
         quats /= largest  # before squares that could overflow
-        array[quaternions] = quats / np.sqrt((quats * quats).sum(axis=1, keepdims=True))
+        array[..., quaternions] = quats / np.sqrt((quats * quats).sum(axis=-1, keepdims=True))
     return array
 
 

@@ -12,7 +12,7 @@ passes the minimum on its way ends there, and so the steps come to an end (Sun 1
 region problems). Three solves are typical.
 In a step constraints push as well. Their cost is convex too and is minimised as it is in each solve, so all of this holds: the
 limits are those of the acceleration that constraints leave.
-Writes: torque, acceleration; aba_qacc. Scratch: held, start, start_force, end_force; aba_force, aba_diagonal.
+Writes: torque, acceleration, gave_up; aba_qacc. Scratch: held, start, start_force, end_force; aba_force, aba_diagonal.
 """
 
 from ..kernel import kernel
@@ -147,6 +147,7 @@ def must_go_on(m, d, a, count):
         take_as_given(m, a, wrong)
         if happens(wrong):
             a.unsettled += 1
+            a.gave_up[0] = where(wrong, a.gave_up[0] + 1.0, a.gave_up[0])
     return True
 
 

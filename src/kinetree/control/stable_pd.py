@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from .arrays import Arrays, run
 from .choice import CHOICES, check_maba, checked_choice, choose
 from .forward import COUPLED, DOUBTFUL, run_evaluate, run_force, run_steps
 from .solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from ..batch.batch import Batch
 
 MODES = ("spd", "implicit")
 MAX_SOLVES = 100  # three are typical; of 900 random systems with gains over seven decades the worst took 49
@@ -191,48 +194,74 @@ class StablePD:
     # use
 
     @alone
-    def force(self, data: Data, target: Any = None) -> np.ndarray:
+    def force(self, data: Data | Batch, target: Any = None) -> np.ndarray:
         """Q, the PD force at the predicted pose, before limits and before the answer to the acceleration."""
+        if not isinstance(data, Data):
+            return self._on_batch("force", data, target)
         self._prepare("force", data, target)
         self._run(run_force, data)
         return self._arrays["force"].copy()
 
     @alone
-    def torque(self, data: Data, target: Any = None) -> np.ndarray:
+    def torque(self, data: Data | Batch, target: Any = None) -> np.ndarray:
         """The torque of the controller at the state of data, which stays as it is. Constraints are not considered."""
+        if not isinstance(data, Data):
+            return self._on_batch("torque", data, target)
         self._evaluate("torque", data, target)
         return self._arrays["torque"].copy()
 
     @alone
-    def acceleration(self, data: Data, target: Any = None) -> np.ndarray:
+    def acceleration(self, data: Data | Batch, target: Any = None) -> np.ndarray:
         """The change of velocity over a step, by h, under that torque and all other smooth forces; data stays as it is."""
+        if not isinstance(data, Data):
+            return self._on_batch("acceleration", data, target)
         self._evaluate("acceleration", data, target)
         return self._arrays["acceleration"].copy()
 
     @alone
-    def step(self, data: Data, target: Any = None, nstep: int = 1) -> np.ndarray:
+    def step(self, data: Data | Batch, target: Any = None, nstep: int = 1) -> np.ndarray:
         """Advance the simulation by some time steps, with a new torque in each; returns the last one.
 
         Semi-implicit Euler whatever the integrator of the model; damping of the model acts at the velocity after the step, as
         in `implicitfast`, and constraints are those of continuous time, under `discrete` too. Controls and applied forces count
         as in `kt.step`, and stay. All steps are one entry into compiled code.
+
+        data: a Data, or a `kt.Batch`, all of whose worlds are controlled, each with a row of the target if that is (n, nq).
         """
+        if not isinstance(data, Data):
+            return self._on_batch("step", data, target, nstep)
         self._prepare("step", data, target)
+        self._run_steps(data, self._checked_steps(nstep))
+        return self._arrays["torque"].copy()
+
+    def _checked_steps(self, nstep: Any) -> int:
+        """How many steps to make; they look ahead by the time step of the model."""
         count = check_nstep("StablePD.step", nstep, 1)
         if self._h is not None and self._h != self._model.opt.timestep:
             raise ValueError(
                 f"StablePD.step needs h equal to the time step of the model, {self._model.opt.timestep} s, got {self.h} s"
             )
         get_ready_for_stable_pd(self._model)
-        self._run_steps(data, count)
-        return self._arrays["torque"].copy()
+        return count
+
+    def _on_batch(self, name: str, batch: Any, target: Any, nstep: int = 0) -> np.ndarray:
+        """A method on all worlds of a batch: a row for each."""
+        from ..batch import batch as batches  # which stand on controllers
+        from ..batch import stable_pd
+
+        if not isinstance(batch, batches.Batch):
+            check_arguments(f"StablePD.{name}", self._model, batch)
+        given = stable_pd.shared_rows(self, batch, target)
+        if name == "step":
+            return stable_pd.step_worlds(batch, self, given, nstep)
+        return stable_pd.evaluate_worlds(batch, self, given, name)
 
     def _view(self, name: str) -> np.ndarray:
         return read_only(self._arrays[name])  # assignment checks, writing into it could not
 
     def _prepare(self, name: str, data: Data, target: Any) -> None:
         """Check the arguments and bring the target to where kernels see it."""
-        if not isinstance(data, Data) or not data._belongs_to(self._model):
+        if not data._belongs_to(self._model):
             check_arguments(f"StablePD.{name}", self._model, data)
         arrays = self._arrays.arrays
         if target is None:
