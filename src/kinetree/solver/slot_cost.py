@@ -204,8 +204,8 @@ def edge_change(mass, low, high, s, v, a):
     was, stays = (s > low) & (s < high), (x > low) & (x < high)
     slope = where(was, held - x, held - held_before)
     by = where(was, x - held, 2.0 * x - (held + held_before))
-    bend = where(stays, 1.0, 0.0) - where(was, 1.0, 0.0)
-    return 0.5 * (mass * slope) * by, mass * slope * v, mass * bend * v * v
+    bend = where(stays, mass, 0.0) - where(was, mass, 0.0)
+    return 0.5 * (mass * slope) * by, mass * slope * v, bend * v * v
 
 
 @kernel

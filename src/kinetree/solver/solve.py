@@ -6,7 +6,7 @@ solver's report.
 
 from ..constraint.jacobian_product import multiply_J
 from ..kernel import kernel, stage
-from ..kernel.ops import any_, where
+from ..kernel.ops import any_, not_, where
 from ..types import Cone, Constraint, ConstraintState, Solver
 from .alone import solve_rest
 from .cost import update_rows
@@ -44,12 +44,12 @@ def set_states(m, d):
 def solve_primal(m, d):
     """Newton's method: in constraint space where that is the smaller problem."""
     choose_worlds(m, d)
-    if any_(d.solve_alone[0]):
-        solve_rest(m, d)
-    else:
+    if any_(not_(d.solve_alone[0])):
         begin(m, d)
         solve_slots_of_worlds(m, d)
         update_rows(m, d, m.opt_cone == Cone.ELLIPTIC)
+    if any_(d.solve_alone[0]) and d.overflow[0] == 0:
+        solve_rest(m, d)
 
 
 @stage
