@@ -41,23 +41,24 @@ def begin(m, d):
     """Start from the last step's acceleration or from the smooth one, whichever costs less: qacc, sol_Ma, efc_jar."""
     for i in range(m.nv):
         d.qacc[i] = d.qacc_smooth[i]
-        d.sol_Ma[i] = d.qfrc_smooth[i]  # M times it: that is how it was found
     for r in range(d.nefc[0]):
         d.efc_jar[r] = d.efc_b[r]
-    if m.opt_disableflags & DisableBit.WARMSTART == 0:
+    if m.opt_disableflags & DisableBit.WARMSTART:
+        weigh(m, d, d.qacc, d.sol_Ma)
+    else:
         smooth = update_rows(m, d, False)
+        weigh(m, d, d.qacc_warmstart, d.sol_Ma)
         for i in range(m.nv):
             d.qacc[i] = d.qacc_warmstart[i]
-        weigh(m, d, d.qacc, d.sol_Ma)
         residuals(m, d, d.qacc)
         warm = gauss_cost(m, d) + update_rows(m, d, False)
         better = warm <= smooth  # costs that are not numbers are not: such a state must be seen in qacc
         if any_(not_(better)):
             for i in range(m.nv):
-                d.qacc[i] = where(better, d.qacc[i], d.qacc_smooth[i])
-                d.sol_Ma[i] = where(better, d.sol_Ma[i], d.qfrc_smooth[i])
+                d.qacc[i] = where(better, d.qacc_warmstart[i], d.qacc_smooth[i])
             for r in range(d.nefc[0]):
                 d.efc_jar[r] = where(better, d.efc_jar[r], d.efc_b[r])
+            weigh(m, d, d.qacc, d.sol_Ma)
     if d.nisland[0] > 0:
         for p in range(d.nidof[0], m.nv):  # dofs in no island: nothing acts on them
             i = d.map_idof2dof[p]

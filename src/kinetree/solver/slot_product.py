@@ -1,7 +1,7 @@
 """Products with the slots of all worlds: B = J M^(-1/2), G = B B' = J M^-1 J', and those of J, B and M along a step.
 
 A panel holds three rows of a group side by side, so that every product is one of 3 x 3 tiles. B is whitened column by column
-from the leaves, a dof and its parent at once. M is what `metric.py` gives.
+from the leaves, a dof and its parent at once: which are pairs is the model's affair, as the order of sums hangs on it. M is what `metric.py` gives.
 Reads: slot_J, slot_col, slot_ncol, M and its factor, or the metric. Writes: slot_B, slot_G, sol_root, sol_*.
 """
 
@@ -21,7 +21,7 @@ def whiten(m, d, g):
         c = col[first + q]
         depth, at, j = m.M_rownnz[c] - 1, first + col[first + q], q + 1
         x0, x1, x2 = a[at, 0], a[at, 1], a[at, 2]
-        if depth > 0 and m.M_colind[m.M_rowadr[c] + depth - 1] == c - 1:  # with its parent
+        if depth % 2 == 1 and m.M_colind[m.M_rowadr[c] + depth - 1] == c - 1:  # with its parent, in any list of dofs
             y0, y1, y2 = a[at - 1, 0], a[at - 1, 1], a[at - 1, 2]
             while j < count and m.M_rownnz[col[first + j]] - 1 > depth:
                 k = m.M_rowadr[col[first + j]] + depth
