@@ -16,6 +16,7 @@ from ..math.constants import MIN_VALUE
 from ..types import Cone
 from .cone import put_curvature, scale_of, set_cone_hessian, update_cone
 from .linesearch import along, along_elliptic, origin, quadratic_part, search
+from .slot_product import length_of_step, trace_of
 from .slots import CONE, CONES, GROUPS, PYRAMID, WIDE_AT_HAND
 
 ROOT2 = 1.4142135623730951
@@ -263,13 +264,18 @@ def along_cones(d, n, a):
 def slot_parabola(m, d, n):
     """Slope at the start and curvature of what is quadratic all along the step but for changes of edges and cones; its length.
 
-    The slope is minus the curvature, as the step is Newton's.
+    The slope is minus the curvature, as the step is Newton's. The length tells what slope at its end is small: where that is
+    nothing at all, a lower bound will do.
     """
-    fall = d.slot_fall[0]
+    gauss1, gauss2 = -d.slot_fall[0], d.slot_fall[0]
     if m.opt_cone == Cone.ELLIPTIC:
-        _, slope, bend = along_cones(d, n, zero(fall))
-        return -fall - slope, fall - bend, d.slot_norm[0]
-    return -fall, fall, d.slot_norm[0]
+        _, slope, bend = along_cones(d, n, zero(gauss1))
+        gauss1, gauss2 = gauss1 - slope, gauss2 - bend
+    _, slope, _ = along_slots(d, n, zero(gauss1) + 1.0, gauss1, gauss2)
+    length = sqrt(d.slot_square[0] / trace_of(m, d))
+    if any_(slope != 0.0):
+        length = where(slope != 0.0, length_of_step(m, d), length)
+    return gauss1, gauss2, length
 
 
 @kernel

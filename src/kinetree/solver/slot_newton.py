@@ -28,8 +28,8 @@ from .primal import MOST_ISLANDS, gradient, jacobian_size, move, prepare_step, p
 from .slot_cost import search_slots, update_slots
 from .slot_factor import bent_square, solve_slots
 from .slot_pack import fill_slots, unpack_slots
-from .slot_product import add_panels, make_B, make_G, make_step, trace_of, whiten_start
-from .slots import CONES, GROUPS, PASS, TREES
+from .slot_product import add_panels, make_B, make_G, trace_of, whiten_start, whiten_step
+from .slots import CONES, GROUPS, MOST, PASS, TREES
 
 
 @kernel
@@ -80,8 +80,8 @@ def slot_direction(m, d):
     """The step to where the cost, if it kept its curvature, would be least. Part of MuJoCo's mj_solNewton."""
     n = d.slot_at[GROUPS]
     solve_slots(d, n)
-    square, length = make_step(m, d, n)
-    d.slot_fall[0], d.slot_norm[0] = square + bent_square(d), length
+    d.slot_square[0] = whiten_step(m, d, n)
+    d.slot_fall[0] = d.slot_square[0] + bent_square(d)
 
 
 @kernel
@@ -202,5 +202,5 @@ def solve_slots_of_worlds(m, d):
         for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
             d.qacc[i] = where(off, d.qacc_smooth[i], d.qacc[i])
             d.qfrc_constraint[i] = where(off, 0.0, d.qfrc_constraint[i])
-    for p in range(d.npass[0]):
+    for p in range(d.npass[MOST]):
         solve_pass(m, d, p)

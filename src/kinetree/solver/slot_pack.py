@@ -1,7 +1,7 @@
 """Rows of each world into slots, and values at slots back to rows.
 
 Wide contacts come first, then contacts of three slots; single rows fill groups from the last one on. A slot that is not filled
-is a row without mass. Reads: the rows, pass_part, pass_row, efc_b, efc_jar. Writes: slot_J, slot_col, slot_ncol, slot_mass,
+is a row without mass. Reads: the rows, pass_part, pass_block, efc_b, efc_jar. Writes: slot_J, slot_col, slot_ncol, slot_mass,
 slot_root, slot_low, slot_high, slot_scale, slot_contact, slot_b, slot_x; on the way back efc_jar.
 """
 
@@ -76,15 +76,40 @@ def put_row(m, d, r, k):
 
 
 @kernel(scalar=True)
-def put_halves(m, d, r, other, k, sign):
-    """Half the sum of two rows, or of one and the other's opposite, into slot k."""
-    g, j, to_other = k // 3, k % 3, d.efc_J_rowadr[other] - d.efc_J_rowadr[r]
-    for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
-        place = g * m.nv + d.efc_J_colind[at]
+def put_pyramid(m, d, r, k):
+    """A pyramid of dimension 3: half the sum of the first pair of edges, half the difference of either pair."""
+    first, a, n = k // 3 * m.nv, d.efc_J_rowadr[r], d.efc_J_rownnz[r]
+    for at in range(a, a + n):
+        place, e0, e1 = first + d.efc_J_colind[at], d.efc_J[at], d.efc_J[at + n]
         d.slot_mark[place] = 1
-        d.slot_J[place, j] = 0.5 * (d.efc_J[at] + sign * d.efc_J[at + to_other])
-    d.slot_b[k] = 0.5 * (d.efc_b[r] + sign * d.efc_b[other])
-    d.slot_x[k] = 0.5 * (d.efc_jar[r] + sign * d.efc_jar[other])
+        d.slot_J[place, 0], d.slot_J[place, 1] = 0.5 * (e0 + e1), 0.5 * (e0 - e1)
+        d.slot_J[place, 2] = 0.5 * (d.efc_J[at + 2 * n] - d.efc_J[at + 3 * n])
+    put_halves(d, r, k, 3)
+
+
+@kernel(scalar=True)
+def put_wide_pyramid(m, d, r, k, dim):
+    """The same of dimension 4 or 6, in two groups."""
+    first, a, n = k // 3 * m.nv, d.efc_J_rowadr[r], d.efc_J_rownnz[r]
+    for at in range(a, a + n):
+        place = first + d.efc_J_colind[at]
+        d.slot_mark[place] = d.slot_mark[place + m.nv] = 1
+        d.slot_J[place, 0] = 0.5 * (d.efc_J[at] + d.efc_J[at + n])
+        for j in range(1, dim):
+            to = place + m.nv * (j // 3)
+            d.slot_J[to, j % 3] = 0.5 * (d.efc_J[at + (2 * j - 2) * n] - d.efc_J[at + (2 * j - 1) * n])
+    put_halves(d, r, k, dim)
+
+
+@kernel(scalar=True)
+def put_halves(d, r, k, dim):
+    """Values at a pyramid's slots from those at its edges, which all have one mass; they push only."""
+    d.slot_b[k], d.slot_x[k] = 0.5 * (d.efc_b[r] + d.efc_b[r + 1]), 0.5 * (d.efc_jar[r] + d.efc_jar[r + 1])
+    for j in range(dim):
+        if j > 0:
+            e = r + 2 * j - 2
+            d.slot_b[k + j], d.slot_x[k + j] = 0.5 * (d.efc_b[e] - d.efc_b[e + 1]), 0.5 * (d.efc_jar[e] - d.efc_jar[e + 1])
+        d.slot_mass[k + j], d.slot_low[k + j] = d.efc_D[r], -huge(d.efc_D[r])
 
 
 @kernel(scalar=True)
@@ -105,19 +130,18 @@ def put_single(m, d, r, k):
 def put_contact(m, d, r, k):
     """A contact with friction: the normal, then what is across."""
     contact = d.efc_id[r]
-    d.slot_contact[k // 3] = CONE if m.opt_cone == Cone.ELLIPTIC else PYRAMID
-    for j in range(d.contact_dim[contact]):
-        if m.opt_cone == Cone.ELLIPTIC:
+    dim = d.contact_dim[contact]
+    if m.opt_cone == Cone.ELLIPTIC:
+        d.slot_contact[k // 3] = CONE
+        for j in range(dim):
             put_row(m, d, r + j, k + j)
             d.slot_mass[k + j], d.slot_scale[k + j] = d.efc_D[r + j], scale_of(d, contact, j)
-        elif j == 0:
-            put_halves(m, d, r, r + 1, k, 1.0)
-            d.slot_mass[k] = d.efc_D[r]
+    else:
+        d.slot_contact[k // 3] = PYRAMID
+        if dim == 3:
+            put_pyramid(m, d, r, k)
         else:
-            put_halves(m, d, r + 2 * j - 2, r + 2 * j - 1, k + j, -1.0)
-            d.slot_mass[k + j] = d.efc_D[r]
-        if m.opt_cone != Cone.ELLIPTIC:
-            d.slot_low[k + j] = -huge(d.efc_D[r])
+            put_wide_pyramid(m, d, r, k, dim)
 
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
@@ -126,8 +150,8 @@ def pack_slots(m, d):
     p = d.slot_at[PASS]
     wide = narrow = single = 0
     for place in range(d.pass_part[p, BEGIN], d.pass_part[p, FINISH]):
-        r = d.pass_row[place]
-        kind = kind_of(d, r)
+        b = d.pass_block[place]
+        r, kind = d.row_block[b], kind_of(d, b)
         k = place_of(d, wide, narrow, single, kind)
         if kind == SINGLE:
             put_single(m, d, r, k)
@@ -143,8 +167,8 @@ def unpack_slots(m, d):
     p = d.slot_at[PASS]
     wide = narrow = single = 0
     for place in range(d.pass_part[p, BEGIN], d.pass_part[p, FINISH]):
-        r = d.pass_row[place]
-        kind = kind_of(d, r)
+        b = d.pass_block[place]
+        r, kind = d.row_block[b], kind_of(d, b)
         k = place_of(d, wide, narrow, single, kind)
         if kind == SINGLE:
             d.efc_jar[r] = d.slot_x[k]

@@ -6,7 +6,7 @@ Reads: slot_J, slot_col, slot_ncol, M and its factor, or the metric. Writes: slo
 """
 
 from ..kernel import kernel
-from ..kernel.ops import sqrt, where, zero
+from ..kernel.ops import any_, sqrt, where, zero
 from .metric import pass_up_tree, pivot_inverse_of
 from .slots import PASS, TREES
 
@@ -121,9 +121,10 @@ def add_panels(m, d, panels, n, x, target):
     """target += panels' x, over the columns of each group."""
     for g in range(n):
         x0, x1, x2 = x[3 * g], x[3 * g + 1], x[3 * g + 2]
-        for q in range(g * m.nv, g * m.nv + d.slot_ncol[g]):
-            i, at = d.slot_col[q], g * m.nv + d.slot_col[q]
-            target[i] = target[i] + x0 * panels[at, 0] + x1 * panels[at, 1] + x2 * panels[at, 2]
+        if any_((x0 != 0.0) | (x1 != 0.0) | (x2 != 0.0)):
+            for q in range(g * m.nv, g * m.nv + d.slot_ncol[g]):
+                i, at = d.slot_col[q], g * m.nv + d.slot_col[q]
+                target[i] = target[i] + x0 * panels[at, 0] + x1 * panels[at, 1] + x2 * panels[at, 2]
 
 
 @kernel
@@ -140,27 +141,40 @@ def whiten_start(m, d):
 
 
 @kernel
-def make_step(m, d, n):
-    """The step, from the change of forces and of the share of the start, in sol_step; its square by M, and its length."""
-    factor = d.metric_LD if d.nmetric[0] != 0 else d.qLD
+def whiten_step(m, d, n):
+    """The step times D^(1/2) L, from the change of forces and of the share of the start, in sol_step; its square."""
     x, share = d.sol_step, d.slot_share[0]
     for q in range(d.slot_at[TREES]):
         t = d.pass_tree[q]
         for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
             x[i] = -share * d.sol_Mgrad[i]
     add_panels(m, d, d.slot_B, n, d.slot_mu, x)
-    square = length = zero(share)
+    square = zero(share)
     for q in range(d.slot_at[TREES]):
         t = d.pass_tree[q]
         for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
-            value, start = x[i], m.M_rowadr[i]
-            square += value * value
-            value = value * d.sol_root[i]
-            for at in range(start, start + m.M_rownnz[i] - 1):
-                value -= factor[at] * x[m.M_colind[at]]
+            square += x[i] * x[i]
+    return square
+
+
+@kernel
+def length_of_step(m, d):
+    """Length of the step that sol_step is made of; the step itself is left there."""
+    factor = d.metric_LD if d.nmetric[0] != 0 else d.qLD
+    x, total = d.sol_step, zero(d.time[0])
+    for q in range(d.slot_at[TREES]):
+        t = d.pass_tree[q]
+        for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
+            start, end = m.M_rowadr[i], m.M_rowadr[i] + m.M_rownnz[i] - 1
+            value, more = x[i] * d.sol_root[i], zero(total)
+            for at in range(start, end - 1, 2):  # two sums do not wait for each other
+                value, more = value - factor[at] * x[m.M_colind[at]], more - factor[at + 1] * x[m.M_colind[at + 1]]
+            if (end - start) % 2 == 1:
+                value -= factor[end - 1] * x[m.M_colind[end - 1]]
+            value += more
             x[i] = value
-            length += value * value
-    return square, sqrt(length)
+            total += value * value
+    return sqrt(total)
 
 
 @kernel
