@@ -28,7 +28,7 @@ from .primal import MOST_ISLANDS, gradient, jacobian_size, move, prepare_step, p
 from .slot_cost import search_slots, update_slots
 from .slot_factor import bent_square, solve_slots
 from .slot_pack import fill_slots, unpack_slots
-from .slot_product import add_panels, make_B, make_G, trace_of, whiten_start, whiten_step
+from .slot_product import add_panels, length_of_step, make_B, make_G, trace_of, whiten_start, whiten_step
 from .slots import CONES, GROUPS, MOST, PASS, TREES
 
 
@@ -80,7 +80,7 @@ def slot_direction(m, d):
     """The step to where the cost, if it kept its curvature, would be least. Part of MuJoCo's mj_solNewton."""
     n = d.slot_at[GROUPS]
     solve_slots(d, n)
-    d.slot_square[0] = whiten_step(m, d, n)
+    d.slot_square[0] = whiten_step(m, d, n, d.slot_mu, d.slot_share[0])
     d.slot_fall[0] = d.slot_square[0] + bent_square(d)
 
 
@@ -136,23 +136,32 @@ def recentre(m, d, n):
 
 
 @kernel
-def finish_pass(m, d, n, moved):
-    """qfrc_constraint = J' f, and qacc = qacc_smooth + M^-1 (gradient + J' f) in worlds that have moved."""
+def finish_pass(m, d, n):
+    """qfrc_constraint = J' f in worlds that have the island at hand, and efc_jar of its rows."""
     for q in range(d.slot_at[TREES]):
         t = d.pass_tree[q]
         for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
-            d.sol_step[i] = 0.0
-    add_panels(m, d, d.slot_J, n, d.slot_force, d.sol_step)
+            d.sol_grad[i] = 0.0
+    add_panels(m, d, d.slot_J, n, d.slot_force, d.sol_grad)
     for q in range(d.slot_at[TREES]):
         t = d.pass_tree[q]
-        on, first, end = d.pass_of_tree[t] == d.slot_at[PASS], m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]
-        for i in range(first, end):
-            d.qfrc_constraint[i] = where(on, d.sol_step[i], d.qfrc_constraint[i])
-            d.sol_step[i] += d.sol_grad[i]
-        solve_tree(m, d, d.sol_step, first, end)
-        for i in range(first, end):
-            d.qacc[i] = where(on & moved, d.qacc_smooth[i] + d.sol_step[i], d.qacc[i])
+        on = d.pass_of_tree[t] == d.slot_at[PASS]
+        for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
+            d.qfrc_constraint[i] = where(on, d.sol_grad[i], d.qfrc_constraint[i])
     unpack_slots(m, d)
+
+
+@kernel
+def accelerate_slots(m, d, n, moved):
+    """qacc = qacc_smooth + s r + M^-1 J' lam in worlds that have moved."""
+    if any_(moved):
+        whiten_step(m, d, n, d.slot_lam, -d.slot_share[0])
+        length_of_step(m, d)
+        for q in range(d.slot_at[TREES]):
+            t = d.pass_tree[q]
+            on = (d.pass_of_tree[t] == d.slot_at[PASS]) & moved
+            for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
+                d.qacc[i] = where(on, d.qacc_smooth[i] + d.sol_step[i], d.qacc[i])
 
 
 @kernel
@@ -177,16 +186,15 @@ def solve_pass(m, d, p):
         scale = 1.0 / trace_of(m, d)
         norm = scale * first_gradient(m, d, n)
         solved = is_solved_at_once(m, d, norm, scale)
-        if solved:
-            finish_pass(m, d, n, norm != norm)
-        else:
+        if not solved:
             make_B(m, d, n)
             make_G(m, d, n)
             recentre(m, d, n)
             count = iterate_slots(m, d, n, norm, scale)
             if p < MOST_ISLANDS:
                 d.solver_niter[p] += count
-            finish_pass(m, d, n, where(count > 0, zero(norm) + 1.0, 0.0) > 0.0)
+            accelerate_slots(m, d, n, where(count > 0, zero(norm) + 1.0, 0.0) > 0.0)
+        finish_pass(m, d, n)
         note_size(m, d, p, solved)
 
 

@@ -141,14 +141,14 @@ def whiten_start(m, d):
 
 
 @kernel
-def whiten_step(m, d, n):
-    """The step times D^(1/2) L, from the change of forces and of the share of the start, in sol_step; its square."""
-    x, share = d.sol_step, d.slot_share[0]
+def whiten_step(m, d, n, forces, share):
+    """D^(1/2) L (M^-1 J' forces - share r) in sol_step, as for the step that takes so much of the start away; its square."""
+    x = d.sol_step
     for q in range(d.slot_at[TREES]):
         t = d.pass_tree[q]
         for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
             x[i] = -share * d.sol_Mgrad[i]
-    add_panels(m, d, d.slot_B, n, d.slot_mu, x)
+    add_panels(m, d, d.slot_B, n, forces, x)
     square = zero(share)
     for q in range(d.slot_at[TREES]):
         t = d.pass_tree[q]
