@@ -126,9 +126,10 @@ WORK_FIELDS: dict[str, Field] = table([
     # Newton's method in constraint space: rows of one world in slots, three to a group, panels of a group's three rows
     Work("solve_alone", "", FLAG, "1", "solvers: whether the world is left to solvers on its own rows", "fwd_constraint",
          each=True),
-    Work("pass_of_tree", "ntree", INT, "1", "solvers: island of the tree in this world, -1 if none", "fwd_constraint", each=True),
+    Work("pass_of_tree", "ntree", INT, "1", "solvers: island of the tree in this world, -1 if none", "fwd_constraint",
+         each=True),
     Work("pass_part", "ntree 6", INT, "1",
-         "solvers: of an island of this world its dofs, wide contacts, contacts of three slots, other rows; first, end in pass_block",
+         "solvers: of an island of this world: dofs, wide contacts, narrow ones, rows; first, end in pass_block",
          "fwd_constraint", each=True),
     Work("pass_block", "maxefc", INT, "1", "solvers: blocks of rows of this world, by island", "fwd_constraint", each=True),
     Work("row_block", "maxefc", INT, "1", "solvers: rows with which contacts or rows begin, of all worlds", "fwd_constraint"),

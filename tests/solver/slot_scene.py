@@ -1,4 +1,4 @@
-"""Robots with rows of every kind, and more dofs than slots: feet of dimension 1, 3, 4 and 6, limits, dry friction, equalities."""
+"""Robots with rows of every kind, and more dofs than slots: feet of all dimensions, limits, dry friction, equalities."""
 
 from __future__ import annotations
 
@@ -23,8 +23,14 @@ def limb(robot: int, k: int, dim: int) -> str:
     for j in reversed(range(JOINTS)):
         axis, more = ("0 1 0", "1 0 .2", "0 1 .3")[j % 3], ""
         more = "range='-3 3' limited='true'" if j == 1 else "frictionloss='.4'" if j == 2 and k < 2 else ""
-        geom = "" if j == JOINTS - 1 else "<geom type='capsule' size='.02' fromto='0 0 0 0 0 -.1' contype='0' conaffinity='0'/>"
-        text = f"<body pos='0 0 -.1'><joint name='r{robot}l{k}j{j}' axis='{axis}' damping='.1' {more}/>{geom}{text}</body>"
+        geom = (
+            ""
+            if j == JOINTS - 1
+            else "<geom type='capsule' size='.02' fromto='0 0 0 0 0 -.1' contype='0' conaffinity='0'/>"
+        )
+        text = (
+            f"<body pos='0 0 -.1'><joint name='r{robot}l{k}j{j}' axis='{axis}' damping='.1' {more}/>{geom}{text}</body>"
+        )
     return text.replace("pos='0 0 -.1'", f"pos='{(0.2, -0.2)[k % 2]} {(0.2, -0.2)[k // 2]} 0'", 1)
 
 
@@ -43,7 +49,9 @@ def robots(count: int, joined: bool = False) -> str:
         f"<fixed frictionloss='.2'><joint joint='r{r}l2j1' coef='1'/><joint joint='r{r}l3j1' coef='-.5'/></fixed>"
         for r in range(count)
     )
-    motors = "".join(f"<motor joint='r{r}l{k}j{j}' gear='2'/>" for r in range(count) for k in range(4) for j in range(JOINTS))
+    motors = "".join(
+        f"<motor joint='r{r}l{k}j{j}' gear='2'/>" for r in range(count) for k in range(4) for j in range(JOINTS)
+    )
     return f"""<mujoco model="robots"><worldbody><geom type="plane" size="9 9 1" condim="1"/>{bodies}</worldbody>
       <equality>{equality}</equality><tendon>{tendon}</tendon><actuator>{motors}</actuator></mujoco>"""
 
@@ -66,7 +74,9 @@ def states(mj: mujoco.MjModel, count: int, seed: int = 0) -> list[dict[str, np.n
         for _ in range(15):
             mujoco.mj_step(mj, data)
         warm = data.qacc_warmstart + rng.normal(scale=2.0, size=mj.nv)
-        out.append({"qpos": data.qpos.copy(), "qvel": data.qvel.copy(), "ctrl": data.ctrl.copy(), "qacc_warmstart": warm})
+        out.append(
+            {"qpos": data.qpos.copy(), "qvel": data.qvel.copy(), "ctrl": data.ctrl.copy(), "qacc_warmstart": warm}
+        )
     return out
 
 

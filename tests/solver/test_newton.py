@@ -138,7 +138,7 @@ def test_degenerate_scenes(name, cone):
     pair = solved(of_text(DEGENERATE[name], cone=cone))
     assert pair.ours.nefc > 0 and np.isfinite(pair.ours.qacc).all()
     same(pair.ours.qacc, pair.theirs.qacc, 1e-8, "qacc")
-    # a force is the row's mass times what rounding leaves of a difference of accelerations: pyramids without friction weigh 4e11
+    # a force is a row's mass times what rounding leaves of a difference of accelerations: without friction pyramids weigh 4e11
     jacobian = np.abs(our_jacobian(pair.ours))
     rounding = 2.0**-52 * pair.ours.efc_D * (jacobian @ np.abs(pair.ours.qacc) + np.abs(pair.ours.efc_aref))
     for field, part in (("efc_force", rounding), ("qfrc_constraint", jacobian.T @ rounding)):

@@ -20,7 +20,8 @@ SAME = 1e-10  # the same iterates in another base: rounding, amplified by the st
 SINGLE = 2e-4  # float32: a thousand roundings of the largest entry
 RESULTS = ("qacc", "efc_force", "qfrc_constraint")
 CASES = {
-    "one": {}, "two apart": {"count": 2}, "two joined": {"count": 2, "joined": True}, "three, two joined": {"count": 3, "joined": True},
+    "one": {}, "two apart": {"count": 2}, "two joined": {"count": 2, "joined": True},
+    "three, two joined": {"count": 3, "joined": True},
     "no islands": {"count": 2, "disable": DisableBit.ISLAND}, "discrete": {"count": 2, "integrator": Integrator.DISCRETE},
     "sparse": {"count": 2, "jacobian": Jacobian.SPARSE}, "cold": {"disable": DisableBit.WARMSTART},
 }  # fmt: skip
@@ -41,9 +42,17 @@ def test_iterates_are_mujocos(case, cone):
             assert (pair.ours.efc_state == pair.theirs.efc_state).all(), what
         seen |= {(int(t), int(s)) for t, s in zip(pair.ours.efc_type, pair.ours.efc_state, strict=True)}
     kind = Constraint.CONTACT_ELLIPTIC if cone == Cone.ELLIPTIC else Constraint.CONTACT_PYRAMIDAL
-    wanted = (Constraint.EQUALITY, Constraint.FRICTION_DOF, Constraint.FRICTION_TENDON, Constraint.CONTACT_FRICTIONLESS, kind)
+    wanted = (
+        Constraint.EQUALITY,
+        Constraint.FRICTION_DOF,
+        Constraint.FRICTION_TENDON,
+        Constraint.CONTACT_FRICTIONLESS,
+        kind,
+    )
     assert {int(t) for t in wanted} <= {t for t, _ in seen}
-    assert {(int(Constraint.FRICTION_DOF), int(s)) for s in (ConstraintState.QUADRATIC, ConstraintState.LINEARPOS)} <= seen
+    assert {
+        (int(Constraint.FRICTION_DOF), int(s)) for s in (ConstraintState.QUADRATIC, ConstraintState.LINEARPOS)
+    } <= seen
 
 
 @pytest.mark.parametrize("cone", list(Cone))

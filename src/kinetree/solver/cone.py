@@ -72,7 +72,7 @@ def set_cone_hessian(d, x, k, i, n, in_middle, normal, tangent, curvature):
 
 @kernel
 def update_cone(d, x, masses, force, weight, k, i, n):
-    """Forces, curvatures and cost of an elliptic contact k at x, n entries from i on; whether it is in its middle zone, N, T."""
+    """Forces, curvatures and cost of an elliptic contact k, n entries from i on; whether it is in its middle zone, N, T."""
     mu = scale_of(d, k, 0)
     normal, tangent = x[i] * mu, sqrt(tangent_square(d, x, k, i, n))
     stuck, in_middle = zones(normal, tangent, 1.0, mu)

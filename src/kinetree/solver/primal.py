@@ -3,7 +3,8 @@
 MuJoCo: mj_solPrimal, PrimalUpdateGrad and warmstart in engine_solver.c and engine_forward.c. The cost of an acceleration a is
 (a - qacc_smooth)' M (a - qacc_smooth) / 2 plus that of the rows (`cost.py`); M is what `metric.py` gives. It is a sum over
 groups (`island.py`) that have no dof in common: all start at once, and then each is minimised for itself.
-Reads: M, qfrc_smooth, qacc_smooth, qacc_warmstart, efc_J, efc_aref, efc_b. Writes: qacc, sol_Ma, efc_jar, sol_grad, qfrc_constraint.
+Reads: M, qfrc_smooth, qacc_smooth, qacc_warmstart, efc_J, efc_aref, efc_b.
+Writes: qacc, sol_Ma, efc_jar, sol_grad, qfrc_constraint.
 """
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END

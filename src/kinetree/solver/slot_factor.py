@@ -16,7 +16,7 @@ from .slots import WIDE_AT_HAND
 @kernel
 def column_of(d, g):
     """Where the own columns of a group begin in slot_C: behind those of its contact's first group."""
-    return 3 if g < d.slot_at[WIDE_AT_HAND] and g % 2 == 1 else 0
+    return 3 if is_second(d, g) else 0
 
 
 @kernel
@@ -102,13 +102,33 @@ def weighed_tile(d, n, i, j):
 @kernel
 def add9(a, b):
     """Sum of two tiles."""
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5], a[6] + b[6], a[7] + b[7], a[8] + b[8]
+    return (
+        a[0] + b[0],
+        a[1] + b[1],
+        a[2] + b[2],
+        a[3] + b[3],
+        a[4] + b[4],
+        a[5] + b[5],
+        a[6] + b[6],
+        a[7] + b[7],
+        a[8] + b[8],
+    )
 
 
 @kernel
 def less9(a, b):
     """Difference of two tiles."""
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5], a[6] - b[6], a[7] - b[7], a[8] - b[8]
+    return (
+        a[0] - b[0],
+        a[1] - b[1],
+        a[2] - b[2],
+        a[3] - b[3],
+        a[4] - b[4],
+        a[5] - b[5],
+        a[6] - b[6],
+        a[7] - b[7],
+        a[8] - b[8],
+    )
 
 
 @kernel

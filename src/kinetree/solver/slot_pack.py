@@ -108,7 +108,10 @@ def put_halves(d, r, k, dim):
     for j in range(dim):
         if j > 0:
             e = r + 2 * j - 2
-            d.slot_b[k + j], d.slot_x[k + j] = 0.5 * (d.efc_b[e] - d.efc_b[e + 1]), 0.5 * (d.efc_jar[e] - d.efc_jar[e + 1])
+            d.slot_b[k + j], d.slot_x[k + j] = (
+                0.5 * (d.efc_b[e] - d.efc_b[e + 1]),
+                0.5 * (d.efc_jar[e] - d.efc_jar[e + 1]),
+            )
         d.slot_mass[k + j], d.slot_low[k + j] = d.efc_D[r], -huge(d.efc_D[r])
 
 

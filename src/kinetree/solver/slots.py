@@ -1,9 +1,9 @@
 """Which rows of each world go into slots: its own, island by island of its own.
 
-Newton's method in constraint space (`slot_newton.py`) works on slots, three to a group. A group is a contact of three slots, or
-up to three single rows; a contact of dimension 4 or 6 is wide, and takes two groups. Pyramids take a slot for the normal and one
-for each pair of edges: edges are sums and differences of these. In pass k every world solves its own island k, so that the size
-of its problem, and every digit, is its own affair; groups that a world does not fill hold zeros, which change no sum.
+Newton's method in constraint space (`slot_newton.py`) works on slots, three to a group. A group is a contact of three slots,
+or up to three single rows; a contact of dimension 4 or 6 is wide, and takes two groups. Pyramids take a slot for the normal and
+one for each pair of edges: edges are sums and differences of these. In pass k every world solves its own island k, so that the
+size of its problem, and every digit, is its own affair; groups that a world does not fill hold zeros, which change no sum.
 A world is left to other solvers if an island has more slots than dofs, or if rows couple dofs in the metric.
 Reads: the rows. Writes: solve_alone, pass_of_tree, pass_part, pass_block, npass, pass_size.
 """
@@ -77,7 +77,9 @@ def unite_own(m, d, b):
     """Unite the trees that a block of this world moves."""
     r = d.row_block[b]
     first, end, lowest, tree = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r], NONE, NONE
-    if m.dof_treeid[d.efc_J_colind[first]] == m.dof_treeid[d.efc_J_colind[end - 1]]:  # columns ascend, and so do their trees
+    if (
+        m.dof_treeid[d.efc_J_colind[first]] == m.dof_treeid[d.efc_J_colind[end - 1]]
+    ):  # columns ascend, and so do their trees
         lowest = m.dof_treeid[d.efc_J_colind[first]]
         unite(d.pass_of_tree, lowest, lowest)
     else:
