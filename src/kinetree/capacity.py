@@ -10,9 +10,12 @@ from .kernel.ops import minimum
 from .memory import CAPACITIES
 
 # Places in `capacity` and `needed`.
-MAXCON, MAXEFC, MAXJ, MAXA, MAXH, MAXLINK, MAXPAIR, MAXHULL, MAXFACE, MAXMETRIC = (
+MAXCON, MAXEFC, MAXJ, MAXA, MAXH, MAXLINK, MAXPAIR, MAXHULL, MAXFACE, MAXMETRIC, MAXSLOT, MAXPANEL, MAXSQUARE = (
     CAPACITIES.index(name)
-    for name in ("maxcon", "maxefc", "maxJ", "maxA", "maxH", "maxlink", "maxpair", "maxhull", "maxface", "maxmetric")
+    for name in (
+        *("maxcon", "maxefc", "maxJ", "maxA", "maxH", "maxlink", "maxpair", "maxhull", "maxface", "maxmetric"),
+        *("maxslot", "maxpanel", "maxsquare"),
+    )
 )
 MOST = 2**31 - 1  # as `needed` has 32 bits; far more than there can be room for
 

@@ -41,8 +41,8 @@ DATA_FIELDS: dict[str, Field] = table([
           "driver"),
     Note("stage_runs", f"{MAX_STAGES}", INT, "1", "stages: how often each has run", "driver"),
     # room for contacts and constraints, by CAPACITIES
-    Note("capacity", "10", INT, "1", "constraints: room of the growing fields", "driver"),
-    Note("needed", "10", INT, "1", "constraints: room that was missing, 0 if there was enough", "driver"),
+    Note("capacity", "13", INT, "1", "constraints: room of the growing fields", "driver"),
+    Note("needed", "13", INT, "1", "constraints: room that was missing, 0 if there was enough", "driver"),
     Note("overflow", "", INT, "1", "constraints: 1 if room was missing", "driver"),
     # sizes that each step decides
     Result("ncon", "", INT, "1", "contacts", "collision"),

@@ -11,7 +11,7 @@ from ..constraint.island import END, FIRST, ROWS, ROWS_END
 from ..kernel import kernel
 from ..kernel.ops import maximum, minimum, where, zero
 from ..types import Constraint
-from .cone import set_cone_hessian, update_elliptic
+from .cone import set_cone_hessian, update_cone
 
 
 @kernel
@@ -59,10 +59,12 @@ def update_run(d, first, end, with_hessian):
         if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
             k = d.efc_id[i]
             n = d.contact_dim[k]
-            part, in_middle, normal, tangent, curvature = update_elliptic(d, k, i, n)
+            part, in_middle, normal, tangent, curvature = update_cone(
+                d, d.efc_jar, d.efc_D, d.efc_force, d.efc_weight, k, i, n
+            )
             cost += part
             if with_hessian:
-                set_cone_hessian(d, k, i, n, in_middle, normal, tangent, curvature)
+                set_cone_hessian(d, d.efc_jar, k, i, n, in_middle, normal, tangent, curvature)
             i += n
         else:
             cost += update_one_sided(d, i)

@@ -11,7 +11,7 @@ from ..kernel import kernel
 from ..kernel.ops import absolute, any_, maximum, minimum, not_, sqrt, where, zero
 from ..math.constants import MIN_VALUE, coarse
 from ..types import Constraint
-from .cone import middle_mass, zones
+from .cone import middle_mass, scale_of, zones
 from .cost import friction_bound
 
 LENGTH, COST, SLOPE, BEND = 0, 1, 2, 3  # of a point on the line
@@ -48,18 +48,18 @@ def cone_cost(normal, tangent, mu, curvature, stuck_cost):
 
 
 @kernel
-def along_elliptic(d, k, i, n, a):
-    """Change of cost, slope and curvature of an elliptic contact at step length a."""
-    mu, curvature = d.contact_mu[k], middle_mass(d.efc_D[i], d.contact_mu[k])
-    u0, v0 = d.efc_jar[i] * mu, d.efc_Jv[i] * mu
+def along_elliptic(d, at, step, masses, k, i, n, a):
+    """Change of cost, slope and curvature of an elliptic contact k at step length a; n entries from i on are its own."""
+    mu, curvature = scale_of(d, k, 0), middle_mass(masses[i], scale_of(d, k, 0))
+    u0, v0 = at[i] * mu, step[i] * mu
     uu = uv = vv = quad0 = quad1 = quad2 = zero(u0)
     for j in range(n):
-        x, v, mass = d.efc_jar[i + j], d.efc_Jv[i + j], d.efc_D[i + j]
+        x, v, mass = at[i + j], step[i + j], masses[i + j]
         quad0 += 0.5 * mass * x * x
         quad1 += mass * x * v
         quad2 += mass * v * v
         if j > 0:
-            f = d.contact_friction[k, j - 1]
+            f = scale_of(d, k, j)
             uu += x * x * f * f
             uv += x * v * f * f
             vv += v * v * f * f
@@ -139,7 +139,7 @@ def along(d, g, a, gauss1, gauss2):
             n = 1
             if d.efc_type[i] == Constraint.CONTACT_ELLIPTIC:
                 n = d.contact_dim[d.efc_id[i]]
-                c, s, b = along_elliptic(d, d.efc_id[i], i, n, a)
+                c, s, b = along_elliptic(d, d.efc_jar, d.efc_Jv, d.efc_D, d.efc_id[i], i, n, a)
             else:
                 c, s, b, s0, b0 = along_one_sided(d, i, a)
                 linear, square = linear + s0, square + b0
@@ -153,6 +153,12 @@ def point(d, g, a, gauss1, gauss2):
     """Step length a, and the change of cost, the slope and the curvature there."""
     cost, slope, bend = along(d, g, a, gauss1, gauss2)
     return a, cost, slope, bend
+
+
+@kernel
+def origin(d, g, least, gauss1, gauss2):
+    """The point at which the step begins."""
+    return point(d, g, zero(least), gauss1, gauss2)
 
 
 @kernel
@@ -212,7 +218,7 @@ def approach(m, d, g, gauss1, gauss2, least, going):
     Returns the last two points, evaluations, who has to go on, and the slope that counts as none: single precision cannot tell
     less of it than a share of the first.
     """
-    before = point(d, g, zero(least), gauss1, gauss2)
+    before = origin(d, g, least, gauss1, gauss2)
     if any_(coarse(least) > 0.0):
         least = maximum(least, 8.0 * coarse(least) * absolute(before[SLOPE]))
     here = point(d, g, newton_length(before), gauss1, gauss2)

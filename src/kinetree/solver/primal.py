@@ -3,14 +3,15 @@
 MuJoCo: mj_solPrimal, PrimalUpdateGrad and warmstart in engine_solver.c and engine_forward.c. The cost of an acceleration a is
 (a - qacc_smooth)' M (a - qacc_smooth) / 2 plus that of the rows (`cost.py`); M is what `metric.py` gives. It is a sum over
 groups (`island.py`) that have no dof in common: all start at once, and then each is minimised for itself.
-Reads: M, qfrc_smooth, qacc_smooth, qacc_warmstart, efc_J, efc_aref. Writes: qacc, sol_Ma, efc_jar, sol_grad, qfrc_constraint.
+Reads: M, qfrc_smooth, qacc_smooth, qacc_warmstart, efc_J, efc_aref, efc_b.
+Writes: qacc, sol_Ma, efc_jar, sol_grad, qfrc_constraint.
 """
 
 from ..constraint.island import DOFS, DOFS_END, END, FIRST, PLACES, PLACES_END, ROWS, ROWS_END
 from ..constraint.jacobian_product import add_transposed_rows, multiply_J, multiply_rows
 from ..constraint.rows import is_sparse
 from ..kernel import kernel
-from ..kernel.ops import absolute, any_, maximum, sqrt, where, zero
+from ..kernel.ops import absolute, any_, maximum, not_, sqrt, where, zero
 from ..math.constants import coarse
 from ..types import DisableBit
 from .cost import update_rows
@@ -41,19 +42,24 @@ def begin(m, d):
     """Start from the last step's acceleration or from the smooth one, whichever costs less: qacc, sol_Ma, efc_jar."""
     for i in range(m.nv):
         d.qacc[i] = d.qacc_smooth[i]
-    if m.opt_disableflags & DisableBit.WARMSTART == 0:
-        residuals(m, d, d.qacc)
+    for r in range(d.nefc[0]):
+        d.efc_jar[r] = d.efc_b[r]
+    if m.opt_disableflags & DisableBit.WARMSTART:
+        weigh(m, d, d.qacc, d.sol_Ma)
+    else:
         smooth = update_rows(m, d, False)
+        weigh(m, d, d.qacc_warmstart, d.sol_Ma)
         for i in range(m.nv):
             d.qacc[i] = d.qacc_warmstart[i]
-        weigh(m, d, d.qacc, d.sol_Ma)
         residuals(m, d, d.qacc)
         warm = gauss_cost(m, d) + update_rows(m, d, False)
         better = warm <= smooth  # costs that are not numbers are not: such a state must be seen in qacc
-        for i in range(m.nv):
-            d.qacc[i] = where(better, d.qacc_warmstart[i], d.qacc_smooth[i])
-    weigh(m, d, d.qacc, d.sol_Ma)
-    residuals(m, d, d.qacc)
+        if any_(not_(better)):
+            for i in range(m.nv):
+                d.qacc[i] = where(better, d.qacc_warmstart[i], d.qacc_smooth[i])
+            for r in range(d.nefc[0]):
+                d.efc_jar[r] = where(better, d.efc_jar[r], d.efc_b[r])
+            weigh(m, d, d.qacc, d.sol_Ma)
     if d.nisland[0] > 0:
         for p in range(d.nidof[0], m.nv):  # dofs in no island: nothing acts on them
             i = d.map_idof2dof[p]

@@ -6,11 +6,14 @@ solver's report.
 
 from ..constraint.jacobian_product import multiply_J
 from ..kernel import kernel, stage
-from ..kernel.ops import where
-from ..types import Constraint, ConstraintState, Solver
+from ..kernel.ops import any_, not_, where
+from ..types import Cone, Constraint, ConstraintState, Solver
 from .alone import solve_rest
+from .cost import update_rows
 from .dual import set_dual_states
-from .primal import MOST_ISLANDS
+from .primal import MOST_ISLANDS, begin
+from .slot_newton import solve_slots_of_worlds
+from .slots import choose_worlds
 
 
 @kernel
@@ -37,6 +40,18 @@ def set_states(m, d):
             d.efc_state[i] = where(weighs, ConstraintState.QUADRATIC, ConstraintState.SATISFIED)
 
 
+@kernel
+def solve_primal(m, d):
+    """Newton's method: in constraint space where that is the smaller problem."""
+    choose_worlds(m, d)
+    if any_(not_(d.solve_alone[0])):
+        begin(m, d)
+        solve_slots_of_worlds(m, d)
+        update_rows(m, d, m.opt_cone == Cone.ELLIPTIC)
+    if any_(d.solve_alone[0]) and d.overflow[0] == 0:
+        solve_rest(m, d)
+
+
 @stage
 def fwd_constraint(m, d):
     """Accelerations and forces of constraints: qacc, efc_force, qfrc_constraint. MuJoCo's mj_fwdConstraint."""
@@ -49,8 +64,11 @@ def fwd_constraint(m, d):
             d.qfrc_constraint[i] = 0.0
         return
     linear_terms(m, d)
-    d.solve_alone[0] = True
-    solve_rest(m, d)
+    if m.opt_solver == Solver.NEWTON and m.opt_noslip_iterations == 0:
+        solve_primal(m, d)
+    else:
+        d.solve_alone[0] = True
+        solve_rest(m, d)
     if m.opt_solver == Solver.PGS or m.opt_noslip_iterations > 0:
         set_dual_states(d)
     else:
