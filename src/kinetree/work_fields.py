@@ -115,8 +115,6 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("efc_Jv", "maxefc", REAL, "mixed", "solvers: J times the step", "fwd_constraint"),
     Work("efc_weight", "maxefc", REAL, "mixed", "solvers: curvature of the row's cost", "fwd_constraint"),
     # solvers: a world that is solved alone, and the rows of all worlds meanwhile
-    Work("solve_alone", "", FLAG, "1", "solvers: whether the world is solved by its own rows alone", "fwd_constraint",
-          each=True),
     Work("reports", "", INT, "1", "solvers: solver_nstat of the world", "fwd_constraint", each=True),
     Work("apart", "", INT, "1", "solvers: 1 if some world lacked rows that there are", "fwd_constraint"),
     Work("grouped_apart", "", INT, "1", "solvers: 1 if islands and groups are those of one world", "fwd_constraint"),

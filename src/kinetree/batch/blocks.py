@@ -72,7 +72,7 @@ def start_anew(d, b, lane, world):
     """Reset one world, but for the warning that led to it, which counts once: as in MuJoCo, all others are forgotten."""
     numbers, infos = entries_at(d.warning_number, b.number), entries_at(d.warning_number, b.lastinfo)
     before, times = entries_at(d.warning_number, b.before), entries_at(d.time, b.time)
-    reason = WarningType.BADQPOS
+    reason = 1 * WarningType.BADQPOS
     for k in range(WarningType.BADQPOS, WarningType.BADQACC + 1):
         if numbers[k * b.width + lane] > before[k * b.width + lane]:
             reason = k

@@ -1,8 +1,8 @@
 """`Parameters`: what worlds of a batch have for themselves of the model: real fields with a row for each world.
 
 A field is given values by `expand`, and what follows from it gets rows too, computed by our own kernels on lanes, in the same
-blocks and threads that steps take. Rows come into the models of a thread's lanes with the state of each block; all other numbers
-are those of the batch's model. MuJoCo: expand and set_const of mujoco.batch.
+blocks and threads that steps take. Rows come into the models of a thread's lanes with the state of each block; all else is the
+batch's model. MuJoCo: expand and set_const of mujoco.batch.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class Parameters:
 
     def _check_derived(self, rows: Mapping[str, np.ndarray], ids: np.ndarray) -> None:
         for name, array in rows.items():
-            bad = np.argwhere(~np.isfinite(array[ids])) if name in DERIVED and not may_be_infinite(name) else ()
-            if len(bad):
-                world, *at = bad[0].tolist()
-                raise ModelError(f"world {ids[world]}: {name}{at} would be {array[ids][tuple(bad[0])]}")
+            bad = ~np.isfinite(array[ids])
+            if bad.any() and name in DERIVED and not may_be_infinite(name):
+                world, *at = np.argwhere(bad)[0].tolist()
+                raise ModelError(f"world {ids[world]}: {name}{at} would be {array[ids][bad][0]}")
 
     def open(self, models: LaneModels) -> None:
         """Have models of lanes expect such rows."""

@@ -1,8 +1,8 @@
 """How fast a model runs here and in MuJoCo: the same steps of the same worlds, taken in turns.
 
 Worlds are simulated for a while under random controls, each its own; then each of those who race makes the same steps from
-there on, with new controls in each, again and again. Each has as many threads as the others. MuJoCo has its defaults. Times are per
-step of a world; a ratio is the median of those within the rounds, as machines wander.
+there on, with new controls in each, again and again. Each has as many threads as the others. MuJoCo has its defaults. Times
+are per step of a world; a ratio is the median of those within the rounds, as machines wander.
 """
 
 from __future__ import annotations
