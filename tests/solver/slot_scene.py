@@ -37,7 +37,7 @@ def limb(robot: int, k: int, dim: int) -> str:
 def robots(count: int, joined: bool = False) -> str:
     """Robots side by side. joined: by an equality between the first two, so that they are one island."""
     bodies = "".join(
-        f"<body name='robot{r}' pos='{r} 0 .53'><freejoint/><geom type='box' size='.2 .2 .05' contype='0' conaffinity='0'/>"
+        f"<body name='robot{r}' pos='{r} 0 .46'><freejoint/><geom type='box' size='.2 .2 .05' contype='0' conaffinity='0'/>"
         + "".join(limb(r, k, dim) for k, dim in enumerate(FEET))
         + "</body>"
         for r in range(count)

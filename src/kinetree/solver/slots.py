@@ -15,7 +15,7 @@ from ..dynamics.joined import NONE, unite, unite_tied
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum
 from ..needs import solver
-from ..types import Constraint, DisableBit, EnableBit, Solver
+from ..types import Constraint, DisableBit, EnableBit, EqType, Solver
 
 SIZE, WIDE, NARROW, SINGLE, BEGIN, FINISH = range(6)  # columns of pass_part: dofs; blocks by kind; places in pass_block
 BLOCKS, MOST = 0, 1  # entries of npass
@@ -52,19 +52,32 @@ def kind_of(d, b):
 def is_own(m, d, b):
     """Whether a block is one of this world: it is not neutral, and not of trees alone that sleep here but not in others."""
     r = d.row_block[b]
+    if d.efc_D[r] == 0.0:
+        return False
+    if d.efc_frictionloss[r] == 0.0 and Constraint.FRICTION_DOF <= d.efc_type[r] <= Constraint.FRICTION_TENDON:
+        return False
     if m.opt_enableflags & EnableBit.SLEEP:
         for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
             if d.tree_awake[m.dof_treeid[d.efc_J_colind[at]]] != 0:
-                return d.efc_D[r] != 0.0
+                return True
         return False
-    return d.efc_D[r] != 0.0
+    return True
+
+
+@kernel
+def of_tendon(m, d, r):
+    """Whether a row is one of a tendon."""
+    kind = d.efc_type[r]
+    if kind == Constraint.EQUALITY:
+        return m.eq_type[d.efc_id[r]] == EqType.TENDON
+    return kind == Constraint.FRICTION_TENDON or kind == Constraint.LIMIT_TENDON
 
 
 @kernel(scalar=True)
 def has_tree(m, d, b, tree):
-    """Whether a block moves a tree in this world; MuJoCo tells by the values where its Jacobian is dense."""
+    """Whether a block moves a tree in this world: tendons tell by the values where MuJoCo's Jacobian is dense."""
     r = d.row_block[b]
-    if is_sparse(m) or d.block_kind[b] != SINGLE:
+    if is_sparse(m) or m.ntendon == 0 or not of_tendon(m, d, r):
         return True
     for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
         if m.dof_treeid[d.efc_J_colind[at]] == tree and d.efc_J[at] != 0.0:
