@@ -9,7 +9,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.kernel import stage
-from kinetree.solver.newton import solve_newton
+from kinetree.solver.alone import solve_rest
 from kinetree.solver.solve import linear_terms, set_states
 from tests.dynamics.paired import Pair
 
@@ -105,9 +105,9 @@ def in_slots(data: kt.Data) -> bool:
 @stage
 def solve_accelerations(m, d):
     """Newton's method in acceleration space, whatever the number of slots."""
-    d.solver_nstat[0] = 0
     for k in range(20):
         d.solver_niter[k] = 0
     linear_terms(m, d)
-    solve_newton(m, d)
+    d.solve_alone[0] = True
+    solve_rest(m, d)
     set_states(m, d)

@@ -348,12 +348,12 @@ def end_repeat(m, d):
 
 @kernel
 def hold_asleep(m, d):
-    """What sleeps in some worlds and is awake in others does not accelerate there, nor do its actuators."""
+    """What sleeps in some worlds and is awake in others has there what it would have if it slept in all: nothing acts on it."""
     for t in range(m.ntree):
         asleep = d.tree_awake[t] == 0
         if any_(asleep):
             for i in range(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t]):
-                d.qacc[i] = where(asleep, 0.0, d.qacc[i])
+                d.qacc[i] = where(asleep, d.qacc_smooth[i], d.qacc[i])
     for k in range(m.nactuator):
         asleep = actuator_state(m, d, k) == SleepState.ASLEEP
         for i in range(m.actuator_actnum[k]):

@@ -35,7 +35,7 @@ class Code:
     @property
     def lane_by_lane(self):
         """Whether it runs on one lane after the other."""
-        return self.entry.kernel.scalar_only and self.machine.width is not None and self.machine.width > 1
+        return self.entry.kernel.scalar_only and self.machine.has_lanes
 
     @functools.cached_property
     def mark(self):
@@ -43,8 +43,8 @@ class Code:
         entry = self.entry
         others = tuple(a if isinstance(a, str) else words_of(a) for a in entry.arguments)
         around = reach(note_run)[0], reach(enter)[0], reach(leave)[0]  # what is in an entry beside its kernel
-        settings = entry.result, entry.number, entry.guarded, entry.kernel.unfused, self.lane_by_lane, WORDS
-        return stamp(entry.kernel, self.machine.digest, others, settings, around)
+        settings = entry.result, entry.number, entry.guarded, entry.kernel.unfused, WORDS
+        return stamp(entry.kernel, self.machine.digest, others, settings, around, lane_by_lane=self.lane_by_lane)
 
     @property
     def symbol(self):
@@ -67,9 +67,10 @@ def needed(entries, machine, model=None):
     """
     found = {}  # a dict, for its order
     for entry in entries:
-        found |= {stage.entry: None for stage in stages_of(entry.kernel, model)} | {entry: None}
+        called = stages_of(entry.kernel, model, machine.has_lanes)
+        found |= {stage.entry: None for stage in called} | {entry: None}
     for entry in found:
-        for stage in reach(entry.kernel)[1]:
+        for stage in reach(entry.kernel, entry.kernel.scalar_only and machine.has_lanes)[1]:
             if stage.entry not in found:
                 stage.expect_on(machine)
     return list(found)

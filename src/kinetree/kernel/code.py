@@ -69,8 +69,8 @@ def describe(function):
 
 
 @functools.cache
-def reach(kernel):
-    """Digests of a kernel and of every kernel it reaches, and the stages they call."""
+def reach(kernel, lane_by_lane=False):
+    """Digests of a kernel and of every kernel it reaches, and the stages they call. lane_by_lane: these are compiled in."""
     seen, todo, digests, stages = set(), [kernel], [], []
     while todo:
         f = todo.pop()
@@ -79,13 +79,16 @@ def reach(kernel):
             digest, callees, called = describe(f)
             digests.append(digest)
             todo += callees
-            stages += [s for s in called if s not in stages]
+            if lane_by_lane:
+                todo += [s.kernel for s in called]
+            else:
+                stages += [s for s in called if s not in stages]
     return digests, stages
 
 
-def stamp(kernel, *settings):
+def stamp(kernel, *settings, lane_by_lane=False):
     """Digest of everything that determines an entry's machine code, apart from the level of the processor."""
-    h = hashlib.sha256(repr((language(), *settings)).encode())
-    for digest in reach(kernel)[0]:
+    h = hashlib.sha256(repr((language(), lane_by_lane, *settings)).encode())
+    for digest in reach(kernel, lane_by_lane)[0]:
         h.update(digest)
     return h.hexdigest()

@@ -49,8 +49,7 @@ class Entry:
 
     def runs_on(self, machine):
         """Whether there is code of it for a machine: what branches on values runs on lanes only as a stage, one by one."""
-        lanes = machine.width is not None and machine.width > 1
-        return not (self.kernel.scalar_only and lanes) or (self.number is not None and not self.arguments)
+        return not (self.kernel.scalar_only and machine.has_lanes) or (self.number is not None and not self.arguments)
 
 
 @functools.cache

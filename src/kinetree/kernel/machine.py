@@ -33,6 +33,11 @@ class Machine:
         return f"<machine {self.name}>"
 
     @property
+    def has_lanes(self):
+        """Whether there are several worlds side by side."""
+        return self.width is not None and self.width > 1
+
+    @property
     def is_listed(self):
         """Whether its name is enough to find it in another process."""
         return machine_named(self.name) is self

@@ -25,15 +25,15 @@ def order_of(function):
     return list(out)
 
 
-def stages_of(function, model=None):
+def stages_of(function, model=None, lanes=False):
     """The stages that a kernel or stage needs for a model, in the order of the text, each behind those that it calls.
 
-    Without a model, those that every model has.
+    Without a model, those that every model has. lanes: whether stages that run lane by lane have compiled in what they call.
     """
     out, met = {}, set()
 
     def walk(text):
-        for stage in stages_in(text):
+        for stage in () if lanes and text.scalar_only else stages_in(text):
             if stage not in met and exists_for(stage, model):
                 met.add(stage)
                 walk(plain(stage))

@@ -13,19 +13,26 @@ from ..needs import both, integrator
 from ..types import Integrator
 from .hessian import make_smooth_hessian, solve_factored
 from .metric import solve_tree
+from .own_rows import begin_apart, end_apart, give_rows_back, take_own_rows
 from .pattern import set_pattern
 
 
-@stage(when=both(integrator(Integrator.DISCRETE), metric_couples), part_of="fwd_acceleration")
+@stage(when=both(integrator(Integrator.DISCRETE), metric_couples), scalar=True, part_of="fwd_acceleration")
 def solve_coupled(m, d):
     """Replace sol_step by accelerations in a metric with couplings, by the solver's Hessian without rows of constraints.
 
     Part of MuJoCo's mj_fwdAcceleration.
     """
-    set_pattern(m, d)
-    if d.overflow[0] == 0:
-        make_smooth_hessian(m, d)
-        solve_factored(m, d, d.sol_step, 0, m.nv)
+    lacks = take_own_rows(m, d)
+    if d.nrow[0] > d.nefc[0]:
+        set_pattern(m, d)
+        if d.overflow[0] == 0:
+            make_smooth_hessian(m, d)
+            solve_factored(m, d, d.sol_step, 0, m.nv)
+    else:
+        solve_tree(m, d, d.sol_step, 0, m.nv)
+    if lacks:
+        give_rows_back(d)
 
 
 @kernel
@@ -52,7 +59,9 @@ def solve_in_metric(m, d):
     for run in range(d.nawake_run[0]):
         for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
             d.qacc_smooth[i] = d.qfrc_smooth[i] + d.metric_shift[i]
+    begin_apart(d)
     solve_metric(m, d, d.qacc_smooth)
+    end_apart(m, d)
 
 
 @stage

@@ -13,6 +13,7 @@ from ..needs import solver
 from ..types import Solver
 from .cost import update_group
 from .linesearch import search
+from .own_rows import end_alone, has_rows, take_own_rows
 from .primal import (
     begin,
     gradient,
@@ -101,12 +102,22 @@ def solve_group(m, d, g):
     return count
 
 
-@stage(when=solver(Solver.CG), part_of="fwd_constraint")
-def solve_cg(m, d):
-    """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solCG."""
+@kernel
+def conjugate_gradients(m, d):
+    """Conjugate gradients on the rows at hand."""
     begin(m, d)
     for i in range(m.nv):
         d.sol_step[i] = 0.0
     for g in range(d.ngroup[0]):
         k = solve_group(m, d, g)
         sum_up(d, g, k, jacobian_size(m, d, g))
+
+
+@stage(when=solver(Solver.CG), scalar=True, part_of="fwd_constraint")
+def solve_cg(m, d):
+    """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solCG."""
+    if d.solve_alone[0] and d.overflow[0] == 0:
+        lacks = take_own_rows(m, d)
+        if has_rows(m, d):
+            conjugate_gradients(m, d)
+        end_alone(d, lacks)

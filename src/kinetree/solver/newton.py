@@ -14,6 +14,7 @@ from ..types import Cone, EnableBit, Solver
 from .cost import update_group
 from .hessian import make_hessian, solve_hessian
 from .linesearch import search
+from .own_rows import end_alone, has_rows, take_own_rows
 from .pattern import set_pattern
 from .primal import (
     begin,
@@ -95,9 +96,9 @@ def iterate(m, d, g, norm, scale):
     return count
 
 
-@stage(when=solver(Solver.NEWTON), part_of="fwd_constraint")
-def solve_newton(m, d):
-    """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solNewton."""
+@kernel
+def newton(m, d):
+    """Newton's method on the rows at hand."""
     begin(m, d)
     d.H_current[0] = 0
     for g in range(d.ngroup[0]):
@@ -118,3 +119,13 @@ def solve_newton(m, d):
         else:
             k = iterate(m, d, g, norm, scale)
             sum_up(d, g, k, hessian_size(m, d, g))
+
+
+@stage(when=solver(Solver.NEWTON), scalar=True, part_of="fwd_constraint")
+def solve_newton(m, d):
+    """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solNewton."""
+    if d.solve_alone[0] and d.overflow[0] == 0:
+        lacks = take_own_rows(m, d)
+        if has_rows(m, d):
+            newton(m, d)
+        end_alone(d, lacks)

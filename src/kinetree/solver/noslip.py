@@ -13,6 +13,7 @@ from ..math.constants import MIN_VALUE
 from ..needs import option
 from ..types import Constraint, Solver
 from .dual import acceleration, add_force, finish, product, project, see_forces, set_force
+from .own_rows import give_rows_back, take_own_rows
 from .pgs import WORSE, bounded
 from .primal import MOST_ISLANDS, report, scaling
 from .qcqp import solve_on_disc
@@ -133,10 +134,10 @@ def stiffen(m, d, g):
     return count
 
 
-@stage(when=option("noslip_iterations"), part_of="fwd_constraint")
-def solve_noslip(m, d):
-    """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
-    if m.opt_solver != Solver.PGS:  # else the rows Y are there already
+@kernel
+def make_firm(m, d):
+    """Solve for friction anew on the rows at hand."""
+    if m.opt_solver != Solver.PGS or d.apart[0] != 0:  # else the rows Y are there already
         project(m, d)
         if d.overflow[0] != 0:
             return
@@ -146,3 +147,15 @@ def solve_noslip(m, d):
         if g < MOST_ISLANDS:
             d.solver_niter[g] += k
     finish(m, d)
+
+
+@stage(when=option("noslip_iterations"), scalar=True, part_of="fwd_constraint")
+def solve_noslip(m, d):
+    """Friction forces anew, and the accelerations that follow. MuJoCo's mj_solNoSlip."""
+    if d.solve_alone[0] and d.overflow[0] == 0:
+        lacks = take_own_rows(m, d)
+        if d.nefc[0] > 0:
+            d.solver_nstat[0] = d.reports[0]
+            make_firm(m, d)
+        if lacks:
+            give_rows_back(d)

@@ -2,15 +2,16 @@
 
 A row that only touches one chain of dofs puts nothing outside the tree's own pattern (each dof with its ancestors): with
 contacts against what does not move, factoring costs what factoring M does. Rows across branches fill in; then the pattern
-is found by merging each row into the next dof that it reaches, in the order of `order.py`. It stays as long as it covers the
-rows: entries that are not needed are zero and change no digit. Reference: George and Liu 1981, ch. 5 (elimination trees).
+is found by merging each row into the next dof that it reaches, in the order of `order.py`. It stays as long as these rows have
+the same columns. One that covers them with room to spare would not do: its entries to spare are zero, but which dofs go
+together, and so how sums round, hangs on them. Reference: George and Liu 1981, ch. 5 (elimination trees).
 Reads: dof_parentid, efc_J_rownnz, efc_J_rowadr, efc_J_rowsuper, efc_J_colind (ascending). Writes: H_rownnz, H_rowadr,
-H_colind (in that order), H_run, H_super, H_pattern.
+H_colind (in that order), H_run, H_super, H_pattern, H_row, H_column.
 """
 
 from ..capacity import MAXH, fits
 from ..kernel import kernel
-from .order import keep_order, last_column, order_trees, segment_end
+from .order import keep_order, last_column, order_trees
 
 NONE = -1
 FIRST_ROW, FIRST_CHILD, NEXT_CHILD = 0, 1, 2  # columns of H_link
@@ -59,44 +60,30 @@ def is_chain(m, d, r):
 
 
 @kernel
-def count_crossing(m, d):
-    """How many runs of rows with the same columns cross between branches."""
-    count = r = 0
+def note_columns(d, r, count, to):
+    """Note the columns of a row between branches, the `count`th, from `to` on; whether others were noted there before."""
+    first, n = d.efc_J_rowadr[r], d.efc_J_rownnz[r]
+    differs = d.H_row[count] != n
+    d.H_row[count] = n
+    for k in range(n):
+        if d.H_column[to + k] != d.efc_J_colind[first + k]:
+            d.H_column[to + k] = d.efc_J_colind[first + k]
+            differs = True
+    return differs
+
+
+@kernel
+def note_crossing(m, d):
+    """How many runs of rows with the same columns cross between branches; whether they differ from those of the last call."""
+    count = r = to = 0
+    differs = False
     while r < d.nrow[0]:
         if not is_chain(m, d, r):
-            count += 1
+            if note_columns(d, r, count, to):
+                differs = True
+            count, to = count + 1, to + d.efc_J_rownnz[r]
         r += d.efc_J_rowsuper[r] + 1
-    return count
-
-
-@kernel
-def is_covered(m, d, r):
-    """Whether the pattern has all columns of a row in that of its last dof: then they are in those of its other dofs too."""
-    p, end = d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]
-    if p == end:
-        return True
-    last = last_column(m, d, r)
-    after = d.H_rowadr[last] + d.H_rownnz[last]
-    while p < end:
-        at, stop = d.H_rowadr[last], segment_end(m, d, p, end)
-        while p < stop:
-            while at < after and d.H_colind[at] != d.efc_J_colind[p]:
-                at += 1
-            if at == after:
-                return False
-            p += 1
-    return True
-
-
-@kernel
-def all_covered(m, d):
-    """Whether the pattern will do for all rows."""
-    r = 0
-    while r < d.nrow[0]:
-        if not is_covered(m, d, r):
-            return False
-        r += d.efc_J_rowsuper[r] + 1
-    return True
+    return count, differs
 
 
 @kernel
@@ -227,9 +214,9 @@ def find_supernodes(m, d):
 @kernel
 def set_pattern(m, d):
     """Find the pattern for the rows of this step, unless the last one will do."""
-    crossing = count_crossing(m, d)
+    crossing, differs = note_crossing(m, d)
     if crossing > 0:
-        stale = order_trees(m, d) or not all_covered(m, d)
+        stale = order_trees(m, d) or differs
     else:
         keep_order(m, d)
         stale = False  # the pattern of trees is the same in any order

@@ -17,6 +17,7 @@ from ..needs import solver
 from ..types import Constraint, DisableBit, Solver
 from .cost import update_rows
 from .dual import acceleration, add_force, finish, product, project, see_forces, see_forces_of, set_force
+from .own_rows import end_alone, has_rows, take_own_rows
 from .primal import report, residuals, scaling, size_of, sum_over_rows, sum_up
 from .qcqp import solve_on_disc
 from .shuffle import FIRST as FIRST_NUMBER
@@ -252,9 +253,9 @@ def solve_group(m, d, g):
     return count
 
 
-@stage(when=solver(Solver.PGS), part_of="fwd_constraint")
-def solve_pgs(m, d):
-    """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solPGS."""
+@kernel
+def gauss_seidel(m, d):
+    """Projected Gauss-Seidel on the rows at hand."""
     project(m, d)
     if d.overflow[0] != 0:
         return
@@ -263,3 +264,13 @@ def solve_pgs(m, d):
         k = solve_group(m, d, g)
         sum_up(d, g, k, dual_size(m, d, g))
     finish(m, d)
+
+
+@stage(when=solver(Solver.PGS), scalar=True, part_of="fwd_constraint")
+def solve_pgs(m, d):
+    """The constrained acceleration qacc and the forces efc_force, qfrc_constraint. MuJoCo's mj_solPGS."""
+    if d.solve_alone[0] and d.overflow[0] == 0:
+        lacks = take_own_rows(m, d)
+        if has_rows(m, d):
+            gauss_seidel(m, d)
+        end_alone(d, lacks)

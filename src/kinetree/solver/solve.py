@@ -67,6 +67,7 @@ def fwd_constraint(m, d):
     if m.opt_solver == Solver.NEWTON and m.opt_noslip_iterations == 0:
         solve_primal(m, d)
     else:
+        d.solve_alone[0] = True
         solve_rest(m, d)
     if m.opt_solver == Solver.PGS or m.opt_noslip_iterations > 0:
         set_dual_states(d)

@@ -189,10 +189,12 @@ class Expressions(ast.NodeVisitor):
     def call(self, function, given):
         """Call a function with values."""
         if hasattr(function, "stage_index"):
-            number = ir.Constant(I64, function.stage_index)
             model, data = given
-            emit_stage_call(self.builder, data.type, model.part, data.part, number)
-            return NONE
+            if data.type.step == 1:
+                number = ir.Constant(I64, function.stage_index)
+                emit_stage_call(self.builder, data.type, model.part, data.part, number)
+                return NONE
+            function = function.kernel  # the table has it for all lanes: on one of them it is compiled in
         if function in RULES:
             return RULES[function](self, *given)
         if not hasattr(function, "scalar_only"):

@@ -167,10 +167,11 @@ class Pointed:
 @dataclass(frozen=True, eq=False)
 class Handle:
     """m, d or a: a pointer to a table of words. fields: name -> type, first word, word of the table it stands in or
-    None, whether it stays where it is."""
+    None, whether it stays where it is. step: stored elements between two entries, more than one on one lane of several."""
 
     name: str
     fields: dict = field(repr=False)
+    step: int = 1
 
     llvm = (I64.as_pointer(),)
 
@@ -184,7 +185,7 @@ SEEN = {"float64": FLOAT, "float32": FLOAT, "int64": INT, "int32": INT, "uint8":
 @functools.cache
 def handle_type(layout, real=None, step=1):
     """The handle of a layout. real: what real fields hold, None for a float or (dtype, width); step: their stride."""
-    return Handle(layout.name, _fields_of(layout, real, step, None))
+    return Handle(layout.name, _fields_of(layout, real, step, None), step)
 
 
 def _fields_of(layout, real, step, behind):
