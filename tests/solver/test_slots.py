@@ -30,7 +30,7 @@ CASES = {
 @pytest.mark.parametrize("cone", list(Cone))
 @pytest.mark.parametrize("case", CASES)
 def test_iterates_are_mujocos(case, cone):
-    mj, seen = model_of(cone=cone, **CASES[case]), set()
+    mj, seen, dims = model_of(cone=cone, **CASES[case]), set(), set()
     for k, state in enumerate(states(mj, 8)):
         pair = both(mj, state)
         what = f"{case} {cone.name} state {k}"
@@ -41,6 +41,7 @@ def test_iterates_are_mujocos(case, cone):
         if case == "no islands":  # else MuJoCo does not bring states back from its islands
             assert (pair.ours.efc_state == pair.theirs.efc_state).all(), what
         seen |= {(int(t), int(s)) for t, s in zip(pair.ours.efc_type, pair.ours.efc_state, strict=True)}
+        dims |= set(pair.theirs.contact.dim.tolist())
     kind = Constraint.CONTACT_ELLIPTIC if cone == Cone.ELLIPTIC else Constraint.CONTACT_PYRAMIDAL
     wanted = (
         Constraint.EQUALITY,
@@ -49,7 +50,7 @@ def test_iterates_are_mujocos(case, cone):
         Constraint.CONTACT_FRICTIONLESS,
         kind,
     )
-    assert {int(t) for t in wanted} <= {t for t, _ in seen}
+    assert {int(t) for t in wanted} <= {t for t, _ in seen} and dims == {1, 3, 4, 6}
     assert {
         (int(Constraint.FRICTION_DOF), int(s)) for s in (ConstraintState.QUADRATIC, ConstraintState.LINEARPOS)
     } <= seen

@@ -1,8 +1,8 @@
 """The cost of rows in slots: forces, roots of curvatures, and what changes along a step.
 
 A group that is a pyramid has four edges, sums and differences of its slots; one that is not has three rows. Each edge or row
-has a cost that is quadratic between two ends and goes on along a line: D h (x - h / 2) with h the place held between the ends. So
-a limit or an edge ends at 0, a friction loss at both sides, an equality nowhere. Elliptic cones are those of `cone.py`.
+has a cost that is quadratic between two ends and goes on along a line: D h (x - h / 2) with h the place held between the ends.
+So a limit or an edge ends at 0, a friction loss at both sides, an equality nowhere. Elliptic cones are those of `cone.py`.
 Roots C of the curvature W = C C' are upper triangles, known without roots or divisions for pyramids, whose edges have one mass.
 What of the force is not -W x is the constant part of friction losses beyond their ends (slot_rest).
 Reads: slot_x, slot_u, slot_mass, slot_root, slot_low, slot_high, slot_scale, slot_contact.

@@ -3,8 +3,9 @@
 Accelerations are a = qacc_smooth + s r + M^-1 J' lam, with r what the start leaves after its own forces, and s its share: 1,
 and less with each step. With G = J M^-1 J', b = J qacc_smooth - aref, x = J a - aref and curvature W = C C', Newton's step
 leads to forces c - C z with (I + C' G C) z = C' (b + G c), and s = 0; c = f + W x is what of the force f no curvature explains:
-of friction losses alone, as the other costs are homogeneous. So the step does not depend on where it begins. The matrix is as large as the slots that push, and dense: no pattern, no fill-in, the same text for all worlds on lanes. Along the step
-the cost falls by minus its curvature there, a sum of squares in which nothing cancels: v'v + |C'u|^2, v = D^(1/2) L p.
+of friction losses alone, as the other costs are homogeneous. So where the step leads to does not depend on where it begins. The
+matrix is as large as the slots that push, and dense: no pattern, no fill-in, the same text for all worlds on lanes. The slope
+along the step p is minus its curvature, a sum of squares in which nothing cancels: v'v + |C'u|^2 with v = D^(1/2) L p, u = J p.
 Where an island has more slots than dofs the Hessian of accelerations is the smaller matrix, and `newton.py` solves.
 The iteration, when it stops and the search along the step are those of `newton.py` and `linesearch.py`, by other kernels in
 some places. Reads: the rows, qfrc_smooth, qacc_smooth, M and its factor, or the metric. Writes: qacc, efc_jar, qfrc_constraint.

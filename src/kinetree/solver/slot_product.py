@@ -1,8 +1,8 @@
 """Products with the slots of all worlds: B = J M^(-1/2), G = B B' = J M^-1 J', and those of J, B and M along a step.
 
 A panel holds three rows of a group side by side, so that every product is one of 3 x 3 tiles. B is whitened column by column
-from the leaves, a dof and its parent at once: which are pairs is the model's affair, as the order of sums hangs on it. M is what
-`metric.py` gives.
+from the leaves, a dof and its parent at once: which are pairs is the model's affair, as the order of sums hangs on it. M is
+what `metric.py` gives.
 Reads: slot_J, slot_col, slot_ncol, M and its factor, or the metric. Writes: slot_B, slot_G, sol_root, sol_*.
 """
 

@@ -9,13 +9,13 @@ Reads: the rows. Writes: solve_alone, pass_of_tree, pass_part, pass_block, npass
 """
 
 from ..constraint.contact_rows import contact_width
-from ..constraint.rows import is_sparse
 from ..dynamics.feedback import takes_couplings
 from ..dynamics.joined import NONE, unite, unite_tied
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum
 from ..needs import solver
-from ..types import Constraint, DisableBit, EnableBit, Solver
+from ..types import Constraint, DisableBit, Solver
+from .own_rows import goes_by_trees, is_own
 
 SIZE, WIDE, NARROW, SINGLE, BEGIN, FINISH = range(6)  # columns of pass_part: dofs; blocks by kind; places in pass_block
 BLOCKS, MOST = 0, 1  # entries of npass
@@ -49,22 +49,10 @@ def kind_of(d, b):
 
 
 @kernel(scalar=True)
-def is_own(m, d, b):
-    """Whether a block is one of this world: it is not neutral, and not of trees alone that sleep here but not in others."""
-    r = d.row_block[b]
-    if m.opt_enableflags & EnableBit.SLEEP:
-        for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
-            if d.tree_awake[m.dof_treeid[d.efc_J_colind[at]]] != 0:
-                return d.efc_D[r] != 0.0
-        return False
-    return d.efc_D[r] != 0.0
-
-
-@kernel(scalar=True)
 def has_tree(m, d, b, tree):
-    """Whether a block moves a tree in this world; MuJoCo tells by the values where its Jacobian is dense."""
+    """Whether a block moves a tree in this world: tendons tell by the values where MuJoCo's Jacobian is dense."""
     r = d.row_block[b]
-    if is_sparse(m) or d.block_kind[b] != SINGLE:
+    if not goes_by_trees(m, d, r):
         return True
     for at in range(d.efc_J_rowadr[r], d.efc_J_rowadr[r] + d.efc_J_rownnz[r]):
         if m.dof_treeid[d.efc_J_colind[at]] == tree and d.efc_J[at] != 0.0:
@@ -118,7 +106,7 @@ def take_all(m, d):
     for column in range(SIZE, FINISH + 1):
         d.pass_part[0, column] = 0
     for b in range(d.npass[BLOCKS]):
-        if is_own(m, d, b):
+        if is_own(m, d, d.row_block[b]):
             take_block(d, 0, b)
     count = 1 if d.pass_part[0, FINISH] > 0 else 0
     d.pass_part[0, SIZE] = m.nv
@@ -148,7 +136,7 @@ def take_by_island(m, d):
     for t in range(m.ntree):
         d.pass_of_tree[t] = NONE
     for b in range(d.npass[BLOCKS]):
-        if is_own(m, d, b):
+        if is_own(m, d, d.row_block[b]):
             unite_own(m, d, b)
             some = True
     if some and takes_couplings(m):
@@ -161,7 +149,7 @@ def take_by_island(m, d):
         if d.pass_of_tree[t] >= 0:
             d.pass_part[d.pass_of_tree[t], SIZE] += m.tree_dofnum[t]
     for b in range(d.npass[BLOCKS]):
-        if is_own(m, d, b):
+        if is_own(m, d, d.row_block[b]):
             d.pass_part[d.pass_of_tree[tree_of(m, d, b)], FINISH] += 1
     place = 0
     for k in range(count):
@@ -169,7 +157,7 @@ def take_by_island(m, d):
         d.pass_part[k, BEGIN], d.pass_part[k, FINISH] = place, place
         place = end
     for b in range(d.npass[BLOCKS]):
-        if is_own(m, d, b):
+        if is_own(m, d, d.row_block[b]):
             take_block(d, d.pass_of_tree[tree_of(m, d, b)], b)
     return count
 
