@@ -145,6 +145,8 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("disc_v", "5", REAL, "mixed", "dual solvers: scaled friction forces", "fwd_constraint"),
     Work("disc_w", "5", REAL, "mixed", "dual solvers: a solution with the quadratic term", "fwd_constraint"),
     # Newton's method in constraint space: rows of one world in slots, three to a group, panels of a group's three rows
+    Work("solve_alone", "", FLAG, "1", "solvers: whether the world is solved by its own rows alone", "fwd_constraint",
+          each=True),
     Work("pass_of_tree", "ntree", INT, "1", "solvers: island of the tree in this world, -1 if none", "fwd_constraint",
          each=True),
     Work("pass_part", "ntree 6", INT, "1",
