@@ -58,7 +58,7 @@ def test_targets(common, value, relation, limit, met):
 
 BENCHMARKS = (
     "entry_call", "kinematics", "compile_time", "step", "aba", "sensors", "mass", "stable_pd", "contact", "speculative",
-    "convex", "symbolic", "memory", "discrete", "servos",
+    "convex", "symbolic", "memory", "discrete", "servos", "batch",
 )  # fmt: skip
 
 

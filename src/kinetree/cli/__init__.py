@@ -1,4 +1,4 @@
-"""The command line: `kinetree run`, `kinetree check`, `kinetree info` and `kinetree mass`."""
+"""The command line: `kinetree run`, `check`, `bench`, `info`, `mass` and others."""
 
 from .app import app, main
 
