@@ -79,7 +79,7 @@ class Batch(NamedAccess):
             raise AttributeError(
                 f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}"
             )
-        return own["_worlds"].shown(name) if name in own["_worlds"].rows else self.bind(name)
+        return self.bind(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = DATA_FIELDS.get(name)
@@ -87,8 +87,6 @@ class Batch(NamedAccess):
             if hasattr(self, name):
                 raise AttributeError(f"batch.{name} is read-only")
             raise AttributeError(f"batch has no {name!r}: {nearest(name, WRITTEN)}")
-        if name not in self._worlds.rows:
-            raise AttributeError(f"batch.{name} is read-only: it is set by {field.stage!r}")
         self._worlds.assign(name, value)
 
     def __dir__(self) -> list[str]:
@@ -99,7 +97,7 @@ class Batch(NamedAccess):
 
         After `step` that is the pass before the last step, as in MuJoCo.
         """
-        if name in self._worlds.rows:
+        if name in self._worlds.rows or name in WRITTEN:
             return self._worlds.shown(name)
         if name not in self._bound:
             self._refuse_unless_per_world(name)
@@ -149,7 +147,7 @@ class Batch(NamedAccess):
         worlds = self._ids(ids)
         field = DATA_FIELDS.get(name)
         if name in WRITTEN and name != "qacc":
-            return self._worlds.rows[name][worlds].copy()
+            return self._worlds.add(name)[worlds].copy()
         if field is None or not field.shown or not field.per_world or field.growing:
             if field is None or not field.shown:
                 self._refuse_unless_per_world(name)
@@ -262,7 +260,7 @@ class Batch(NamedAccess):
     def _usual_plan(self, stages: Sequence[Any], takes: tuple[str, ...]) -> Plan:
         """State and inputs in, state and what is bound out; the same for calls of one kind."""
         names = state_names(self.model)
-        key = (names, tuple(self._bound), tuple(stages), takes)
+        key = (names, self._worlds.inputs, tuple(self._bound), tuple(stages), takes)
         if key not in self._plans:
             self._plans[key] = self._plan(names, {**self._bound, "qacc": self._worlds.rows["qacc"]}, stages, takes)
         return self._plans[key]
@@ -277,9 +275,8 @@ class Batch(NamedAccess):
         record: Sequence[Rows] = (),
         keep: bool = True,
     ) -> Plan:
-        rows = {name: self._worlds.add(name) for name in (*names, *INPUTS, *takes)}
-        state = [Rows(name, rows[name]) for name in names]
-        inputs = [Rows(name, rows[name]) for name in (*INPUTS, *takes)]
+        state = [Rows(name, self._worlds.add(name)) for name in names]
+        inputs = [Rows(name, self._worlds.add(name)) for name in (*self._worlds.inputs, *takes)]
         start = [Rows(name, self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))]
         own = {} if self._parameters is None else self._parameters.rows
         if "qpos0" in own:
@@ -385,7 +382,7 @@ class Batch(NamedAccess):
             self._worlds.refresh_start()
             self._worlds.reset(worlds)
             for name in (*INPUTS, *state_names(self.model)):
-                self._worlds.rows[name][worlds] = data._arrays[name].reshape(shape_of(name, self.model))
+                self._worlds.add(name)[worlds] = data._arrays[name].reshape(shape_of(name, self.model))
         self._told.forget(worlds)
 
     def get_data(self, i: int) -> Data:
@@ -412,7 +409,7 @@ class Batch(NamedAccess):
         """Write vectors that `get_state` of a Batch or Data gave: one for all worlds, or a row for each."""
         worlds = self._ids(ids)
         vectors = np.asarray(state)
-        size = sum(self._worlds.rows[name][0].size for name in WRITTEN_STATE)
+        size = sum(self._worlds.add(name)[0].size for name in WRITTEN_STATE)
         if vectors.shape not in ((size,), (len(worlds), size)) or vectors.dtype.kind not in "fiu":
             raise ValueError(f"state: expected shape ({len(worlds)}, {size}) or ({size},), got {vectors.shape}")
         if not np.isfinite(vectors).all():
@@ -420,7 +417,7 @@ class Batch(NamedAccess):
         vectors = np.broadcast_to(vectors, (len(worlds), size))
         at = 0
         for name in WRITTEN_STATE:
-            rows = self._worlds.rows[name]
+            rows = self._worlds.add(name)
             count = rows[0].size
             part_of_it = vectors[:, at : at + count].reshape(len(worlds), *rows.shape[1:])
             rows[worlds] = part_of_it != 0 if rows.dtype == bool else part_of_it
@@ -429,7 +426,7 @@ class Batch(NamedAccess):
     def get_state(self, ids: Any = None) -> np.ndarray:
         """State and inputs of worlds, a row of numbers for each: MuJoCo's mjSTATE_INTEGRATION, as `Data.get_state` has it."""
         worlds = self._ids(ids)
-        parts = [self._worlds.rows[name][worlds].astype(np.float64).reshape(len(worlds), -1) for name in WRITTEN_STATE]
+        parts = [self._worlds.add(name)[worlds].astype(np.float64).reshape(len(worlds), -1) for name in WRITTEN_STATE]
         return np.concatenate(parts, axis=1)
 
     @property

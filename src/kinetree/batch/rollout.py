@@ -119,7 +119,7 @@ def _to_record(batch: Batch, record: Sequence[str], count: int, stable: bool) ->
         if stable and name == "torque":
             out[name] = np.zeros((batch.n, count, batch.model.nv), batch.dtype)
         else:
-            if name not in batch._worlds.rows:
+            if name not in batch._worlds.rows and name not in INPUTS:
                 batch._refuse_unless_per_world(name)
             shape = batch.n, count, *shape_of(name, batch.model)
             out[name] = np.zeros(shape, dtype_of(DATA_FIELDS[name], batch.dtype))
@@ -140,10 +140,10 @@ def _plan(batch: Batch, control: Sequence[Rows], record: Record) -> Plan:
 
 def _in_one_call(batch: Batch, user: Any, given: Sequence[Rows], out: Record, count: int, progress: Progress) -> None:
     """Steps, with a kernel in them if there is one: it may write controls and other inputs, which stay as it left them."""
+    inputs = [] if user is None else [Rows(name, batch._worlds.add(name)) for name in INPUTS]
     plan = _plan(batch, given, out)
+    plan.tables["results"] += inputs
     steering: Under = FREE if user is None else UnderKernel(user)
-    if user is not None:
-        plan.tables["results"] += [Rows(name, batch._worlds.rows[name]) for name in INPUTS]
     batch._run(None, nstep=count, plan=plan, progress=progress, under=steering)
 
 

@@ -227,6 +227,7 @@ def plan_under(
     names = state_names(batch.model)
     key = (
         names,
+        batch._worlds.inputs,
         tuple(batch._bound),
         steering.entry,
         steering.owner,

@@ -19,19 +19,21 @@ from ..layout import checked, may_be_infinite, shown
 from ..model import Model
 from ..types import EnableBit
 
-# What is no state, and yet there before a step is made: readings that are kept between two times at which they are due, the
+# What is no state, and yet there before a step is made: readings, and those that wait for the time when they are due; the
 # energy that a sensor reads a step later, warnings, and by what a tree that sleeps is woken.
-REMEMBERED = ("sensordata", "sensor_fresh", "energy", "warning_number", "warning_lastinfo")
+REMEMBERED = ("sensordata", "energy", "warning_number", "warning_lastinfo")
 OF_SLEEP = ("tree_asleep", "qpos_asleep", "frame_asleep")
 NOT_CARRIED = ("aba_force", "aba_diagonal")  # inputs of `aba` alone
 STATES = tuple(name for name, f in DATA_FIELDS.items() if f.role == STATE and name not in OF_SLEEP)
 INPUTS = tuple(name for name, f in DATA_FIELDS.items() if f.role == INPUT and name not in NOT_CARRIED)
 WRITTEN = (*INPUTS, *STATES, "qacc")  # what users write; qacc is what inverse dynamics takes
+ON_DEMAND = tuple(name for name in INPUTS if name != "ctrl")  # rows that are made when somebody first looks at them
 
 
 def state_names(model: Model) -> tuple[str, ...]:
     """What a step reads and writes of each world."""
-    return (*STATES, *REMEMBERED, *(OF_SLEEP if model.opt.enableflags & EnableBit.SLEEP else ()))
+    pauses = ("sensor_fresh",) if model.sensor_delay.any() or model.sensor_interval.any() else ()
+    return (*STATES, *REMEMBERED, *pauses, *(OF_SLEEP if model.opt.enableflags & EnableBit.SLEEP else ()))
 
 
 def dtype_of(field: Field, real: str) -> np.dtype:
@@ -45,7 +47,7 @@ def shape_of(name: str, model: Model) -> tuple[int, ...]:
 
 
 class Worlds:
-    """Rows of n worlds of a model, at first all at the initial state."""
+    """Rows of n worlds of a model, at first all at the initial state. Inputs that nobody has looked at have none yet."""
 
     def __init__(self, model: Model, n: int, real: str):
         self.model, self.n, self.real = model, n, real
@@ -55,12 +57,18 @@ class Worlds:
         self.when = np.zeros(n, real)
         self.refresh_start()
         for name in dict.fromkeys((*state_names(model), *WRITTEN)):
-            self.add(name)
+            if name not in ON_DEMAND:
+                self.add(name)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Inputs of which there are rows; the others are as after a reset."""
+        return tuple(name for name in INPUTS if name in self.rows)
 
     def refresh_start(self) -> None:
         """The state after a reset, as the model has it now."""
         initial = Data(self.model)._arrays
-        for name in dict.fromkeys((*STATES, *REMEMBERED, *OF_SLEEP, *WRITTEN)):
+        for name in dict.fromkeys((*STATES, *REMEMBERED, "sensor_fresh", *OF_SLEEP, *WRITTEN)):
             field = DATA_FIELDS[name]
             row = initial[name].astype(dtype_of(field, self.real)).reshape(shape_of(name, self.model))
             if name in self.start:
@@ -83,13 +91,14 @@ class Worlds:
     def shown(self, name: str) -> np.ndarray:
         """The rows as users see them."""
         field = DATA_FIELDS[name]
-        return shown(self.rows[name], field.writable and name in WRITTEN)
+        return shown(self.add(name), field.writable and name in WRITTEN)
 
     def assign(self, name: str, value: Any) -> None:
         """Write a checked value: one for all worlds, or a row for each."""
-        field, rows = DATA_FIELDS[name], self.rows[name]
+        field = DATA_FIELDS[name]
         if name not in WRITTEN:
             raise AttributeError(f"batch.{name} is read-only: it is set by {field.stage!r}")
+        rows = self.add(name)
         array = np.asarray(value)
         shape = rows.shape if array.ndim >= rows.ndim or rows.ndim == 1 else rows.shape[1:]
         number = checked(value, shape, field.dtype, f"batch.{name}", infinite=may_be_infinite(name))
@@ -113,9 +122,9 @@ class Worlds:
     def take(self, i: int, data: Data, names: Iterable[str]) -> None:
         """Copy a Data into the rows of one world."""
         for name in names:
-            self.rows[name][i] = data._arrays[name].reshape(self.rows[name].shape[1:])
+            self.add(name)[i] = data._arrays[name].reshape(shape_of(name, self.model))
 
     def put(self, i: int, data: Data, names: Iterable[str]) -> None:
         """Copy the rows of one world into a Data."""
         for name in names:
-            data._arrays[name][...] = self.rows[name][i].reshape(data._arrays[name].shape)
+            data._arrays[name][...] = self.add(name)[i].reshape(data._arrays[name].shape)
