@@ -324,8 +324,7 @@ class Batch(NamedAccess):
         name = name.replace("opt.", "opt_", 1)
         worlds, parameters = self._ids(ids), self._parameters or Parameters(self.model, self.n, self.dtype)
         if values is None:
-            if name not in FIELDS:
-                raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
+            parameters.check(name)
             values = parameters.rows[name][worlds] if name in parameters.rows else parameters.of_model(name)
         first = self._parameters is None
         if first:

@@ -58,6 +58,8 @@ class Crew:
         self.stop[0] = 0
         if work <= AT_ONCE:
             job(self.block(), 0, count)
+            if tell is not None:
+                tell(count)
             return
         pieces = list(_pieces(count, width, self.threads * PIECES))
         futures = [self._executor().submit(self._one, job, first, end, tell) for first, end in pieces]

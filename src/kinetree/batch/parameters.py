@@ -51,8 +51,9 @@ class Parameters:
 
         derive: runs a plan that derives groups of constants on worlds. Nothing is changed if some of it is refused.
         """
+        given = self.given(name, values, len(ids))
         rows = {name: self._copied(name)}
-        rows[name][ids] = self.given(name, values, len(ids))
+        rows[name][ids] = given
         groups = groups_of([name])
         rows |= {each: self._copied(each) for each, group in DERIVED.items() if group & groups and each != name}
         check_parameter(self.base, _Wide(self.base, self.rows), name, np.moveaxis(rows[name], 0, -1))
@@ -71,6 +72,11 @@ class Parameters:
 
     def given(self, name: str, values: Any, count: int) -> np.ndarray:
         """Checked values of a field: a row for each of so many worlds, or one for all."""
+        field = self.check(name)
+        return _checked(name, field, values, (count, *field.shape(self.base.sizes)), self._dtype)
+
+    def check(self, name: str) -> Field:
+        """The field of a name, if worlds may have their own numbers of it."""
         field = FIELDS.get(name)
         if field is None:
             raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
