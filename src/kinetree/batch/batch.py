@@ -22,7 +22,7 @@ from ..errors import UnsupportedFeatureError, nearest
 from ..kernel.machine import machine
 from ..layout import checked, read_only
 from ..makers import MAKERS, chain, makers_of
-from ..model import FIELDS, Model
+from ..model import Model
 from ..named import NamedAccess
 from ..notices import get_ready
 from ..staleness import LAZY

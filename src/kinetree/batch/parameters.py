@@ -58,6 +58,7 @@ class Parameters:
         rows |= {each: self._copied(each) for each, group in DERIVED.items() if group & groups and each != name}
         check_parameter(self.base, _Wide(self.base, self.rows), name, np.moveaxis(rows[name], 0, -1))
         opened = self.opened({**self.rows, **rows}) if name in COUNTED else self.gates
+        more = not rows.keys() <= self.rows.keys() or opened != self.gates
         if groups:
             before, self.rows, self.gates, gates_before = self.rows, {**self.rows, **rows}, opened, self.gates
             try:
@@ -66,7 +67,6 @@ class Parameters:
             except BaseException:
                 self.rows, self.gates = before, gates_before
                 raise
-        more = not rows.keys() <= self.rows.keys() or opened != self.gates
         self.rows, self.gates = {**self.rows, **rows}, opened
         return more
 
@@ -84,7 +84,7 @@ class Parameters:
             raise AttributeError(
                 f"{name} is shared by all worlds: only real numbers that may be edited are a world's own"
             )
-        return _checked(name, field, values, (count, *field.shape(self.base.sizes)), self._dtype)
+        return field
 
     def _copied(self, name: str) -> np.ndarray:
         """The rows of a field, those of the model if it has none."""
