@@ -151,7 +151,7 @@ WORK_FIELDS: dict[str, Field] = table([
     Work("pass_block", "maxefc", INT, "1", "solvers: blocks of rows of this world, by island", "fwd_constraint", each=True),
     Work("row_block", "maxefc", INT, "1", "solvers: rows with which contacts or rows begin, of all worlds", "fwd_constraint"),
     Work("block_kind", "maxefc", INT, "1", "solvers: what these take in slots: their column of pass_part", "fwd_constraint"),
-    Work("npass", "2", INT, "1", "solvers: blocks of rows, most islands of a world", "fwd_constraint"),
+    Work("npass", "3", INT, "1", "solvers: blocks of rows, most islands of a world, worlds", "fwd_constraint"),
     Work("pass_size", "ntree 2", INT, "1", "solvers: most groups of wide contacts in such an island of a world, of others",
          "fwd_constraint"),
     Work("pass_tree", "ntree", INT, "1", "solvers: trees that are in the island at hand in some world", "fwd_constraint"),
