@@ -18,7 +18,7 @@ from ..types import Constraint, DisableBit, Solver
 from .own_rows import goes_by_trees, is_own
 
 SIZE, WIDE, NARROW, SINGLE, BEGIN, FINISH = range(6)  # columns of pass_part: dofs; blocks by kind; places in pass_block
-BLOCKS, MOST, WORLDS = range(3)  # entries of npass
+BLOCKS, MOST, WORLDS, WIDEST, LARGEST = range(5)  # entries of npass
 WIDE_GROUPS, OTHER_GROUPS = 0, 1  # columns of pass_size
 PASS, WIDE_AT_HAND, GROUPS, TREES, CONES = range(5)  # entries of slot_at
 PYRAMID, CONE = 1, 2  # in slot_contact
@@ -171,13 +171,23 @@ def groups_of(d, k):
 
 
 @kernel(scalar=True)
-def is_crowded(d, count):
+def is_crowded(d, k):
     """Whether an island has so many slots that the world is better left to others."""
     most = SLOTS_PER_DOF if d.npass[WORLDS] == 1 else SLOTS_PER_DOF_ON_LANES
+    return 3.0 * (2 * d.pass_part[k, WIDE] + groups_of(d, k)) > most * d.pass_part[k, SIZE]
+
+
+@kernel(scalar=True)
+def some_crowded(d, count):
+    """Whether an island of this world is; room that others take is noted, as this one may be asleep by the end of the step."""
+    crowded = False
     for k in range(count):
-        if 3.0 * (2 * d.pass_part[k, WIDE] + groups_of(d, k)) > most * d.pass_part[k, SIZE]:
-            return True
-    return False
+        if is_crowded(d, k):
+            crowded = True
+        else:
+            d.npass[WIDEST] = maximum(d.npass[WIDEST], 2 * d.pass_part[k, WIDE])
+            d.npass[LARGEST] = maximum(d.npass[LARGEST], groups_of(d, k))
+    return crowded
 
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
@@ -193,7 +203,7 @@ def sort_own_rows(m, d):
     count = take_all(m, d) if together else take_by_island(m, d)
     for r in range(d.nefc[0], d.nrow[0]):
         coupled = coupled or d.efc_D[r] != 0.0
-    alone = coupled or is_crowded(d, count)
+    alone = some_crowded(d, count) or coupled
     d.solve_alone[0] = alone
     if alone:
         for t in range(m.ntree):
@@ -210,7 +220,7 @@ def sort_own_rows(m, d):
 @kernel
 def choose_worlds(m, d):
     """Decide which worlds are solved in constraint space, and how much room each pass takes there."""
-    d.npass[MOST] = 0
+    d.npass[MOST], d.npass[WIDEST], d.npass[LARGEST] = 0, 0, 0
     for k in range(m.ntree):
         d.pass_size[k, WIDE_GROUPS], d.pass_size[k, OTHER_GROUPS] = 0, 0
     d.npass[WORLDS] = 0
