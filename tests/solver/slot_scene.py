@@ -34,8 +34,8 @@ def limb(robot: int, k: int, dim: int) -> str:
     return text.replace("pos='0 0 -.1'", f"pos='{(0.2, -0.2)[k % 2]} {(0.2, -0.2)[k // 2]} 0'", 1)
 
 
-def robots(count: int, joined: bool = False) -> str:
-    """Robots side by side. joined: by an equality between the first two, so that they are one island."""
+def robots(count: int, joined: bool = False, more: str = "") -> str:
+    """Robots side by side. joined: by an equality between the first two, so that they are one island. more: other bodies."""
     bodies = "".join(
         f"<body name='robot{r}' pos='{r} 0 .46'><freejoint/><geom type='box' size='.2 .2 .05' contype='0' conaffinity='0'/>"
         + "".join(limb(r, k, dim) for k, dim in enumerate(FEET))
@@ -52,13 +52,13 @@ def robots(count: int, joined: bool = False) -> str:
     motors = "".join(
         f"<motor joint='r{r}l{k}j{j}' gear='2'/>" for r in range(count) for k in range(4) for j in range(JOINTS)
     )
-    return f"""<mujoco model="robots"><worldbody><geom type="plane" size="9 9 1" condim="1"/>{bodies}</worldbody>
+    return f"""<mujoco model="robots"><worldbody><geom type="plane" size="9 9 1" condim="1"/>{bodies}{more}</worldbody>
       <equality>{equality}</equality><tendon>{tendon}</tendon><actuator>{motors}</actuator></mujoco>"""
 
 
-def model_of(count: int = 1, joined: bool = False, disable: int = 0, **options: Any) -> mujoco.MjModel:
+def model_of(count: int = 1, joined: bool = False, disable: int = 0, more: str = "", **options: Any) -> mujoco.MjModel:
     """MuJoCo's model of robots, with options."""
-    mj = mujoco.MjModel.from_xml_string(robots(count, joined))
+    mj = mujoco.MjModel.from_xml_string(robots(count, joined, more))
     mj.opt.disableflags |= disable
     for name, value in options.items():
         setattr(mj.opt, name, value)

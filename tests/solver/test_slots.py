@@ -89,12 +89,12 @@ def test_any_budget_gives_mujocos_accelerations(cone):
 
 
 def test_a_crowded_world_is_left_to_the_hessian():
-    """A box on four corners has twice as many slots as dofs."""
-    mj = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom type="plane" size="1 1 1"/>
-      <body pos="0 0 .099"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>""")
-    state = {"qvel": np.full(6, 0.1)}
-    pair = both(mj, state)
-    assert pair.ours.nefc == 16 and not in_slots(pair.ours)
+    """A box on four corners has four times as many slots as dofs."""
+    mj = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><geom type="plane" size="1 1 1"/>{BOX}</worldbody></mujoco>"""
+    )
+    pair = both(mj, {"qvel": np.full(6, 0.1), "qpos": np.array([0.0, 0.0, 0.099, 1.0, 0.0, 0.0, 0.0])})
+    assert pair.ours.nefc == 40 and not in_slots(pair.ours)
     same(pair.ours.qacc, pair.theirs.qacc, SAME, "qacc")
 
 
@@ -134,6 +134,14 @@ def lane_states(name: str) -> tuple[mujoco.MjModel, list]:
     if name in CASES:
         mj = model_of(**CASES[name])
         return mj, states(mj, 6) + states(mj, 6, seed=1)
+    if (
+        name == "with a box"
+    ):  # where it lies on the floor, with four times as many slots as dofs, the world is left to others
+        mj = model_of(more=BOX)
+        out = states(mj, 12)
+        for k, state in enumerate(out):
+            state["qpos"][-7:] = 0, 9, 0.099 if k % 3 == 0 else 3, 1, 0, 0, 0
+        return mj, out
     mj = mujoco.MjModel.from_xml_path(str(corpus(name)))
     mj.opt.cone = Cone.PYRAMIDAL
     out = []
@@ -142,11 +150,12 @@ def lane_states(name: str) -> tuple[mujoco.MjModel, list]:
     return mj, out
 
 
+BOX = '<body pos="0 9 3"><freejoint/><geom type="box" size=".1 .1 .1" condim="6"/></body>'
 LANES = [(8, "float64"), (16, "float32")]
 
 
 @pytest.mark.parametrize("width, real", LANES)
-@pytest.mark.parametrize("name", ["two apart", "no islands", "discrete", "dm_control/suite/humanoid.xml"])
+@pytest.mark.parametrize("name", ["two apart", "no islands", "discrete", "with a box", "dm_control/suite/humanoid.xml"])
 def test_neighbours_change_no_digit(name, width, real):
     """A world among copies of itself, among others in any order, and on any lane."""
     mj, visited = lane_states(name)

@@ -44,9 +44,12 @@ def has_slots(m, d, n):
 def clear_slots(m, d, n):
     """Empty slots."""
     o = zero(d.time[0])
-    for at in range(n * m.nv):
-        d.slot_mark[at] = 0
-        d.slot_J[at, 0], d.slot_J[at, 1], d.slot_J[at, 2] = o, o, o
+    for g in range(n):
+        for q in range(d.slot_at[TREES]):
+            first = g * m.nv + m.tree_dofadr[d.pass_tree[q]]
+            for at in range(first, first + m.tree_dofnum[d.pass_tree[q]]):
+                d.slot_mark[at] = 0
+                d.slot_J[at, 0], d.slot_J[at, 1], d.slot_J[at, 2] = o, o, o
     for k in range(3 * n):
         d.slot_mass[k], d.slot_low[k], d.slot_high[k], d.slot_scale[k] = o, o, o, o
         d.slot_b[k], d.slot_x[k] = o, o
@@ -190,14 +193,17 @@ def unpack_slots(m, d):
 def list_columns(m, d, n):
     """The dofs of each group in any world with their ancestors, in ascending order."""
     for g in range(n):
-        first, count = g * m.nv, 0
-        for i in range(m.nv - 1, -1, -1):
-            if d.slot_mark[first + i] != 0 and m.M_rownnz[i] > 1:
-                d.slot_mark[first + m.dof_parentid[i]] = 1
-        for i in range(m.nv):
-            if d.slot_mark[first + i] != 0:
-                d.slot_col[first + count] = i
-                count += 1
+        panel, count = g * m.nv, 0
+        for q in range(d.slot_at[TREES]):
+            first = m.tree_dofadr[d.pass_tree[q]]
+            end = first + m.tree_dofnum[d.pass_tree[q]]
+            for i in range(end - 1, first - 1, -1):
+                if d.slot_mark[panel + i] != 0 and m.M_rownnz[i] > 1:
+                    d.slot_mark[panel + m.dof_parentid[i]] = 1
+            for i in range(first, end):
+                if d.slot_mark[panel + i] != 0:
+                    d.slot_col[panel + count] = i
+                    count += 1
         d.slot_ncol[g] = count
 
 

@@ -55,8 +55,10 @@ def whiten(m, d, g):
 def clear_panel(m, d, g):
     """Zero in B."""
     o = zero(d.time[0])
-    for at in range(g * m.nv, (g + 1) * m.nv):
-        d.slot_B[at, 0], d.slot_B[at, 1], d.slot_B[at, 2] = o, o, o
+    for q in range(d.slot_at[TREES]):
+        first = g * m.nv + m.tree_dofadr[d.pass_tree[q]]
+        for at in range(first, first + m.tree_dofnum[d.pass_tree[q]]):
+            d.slot_B[at, 0], d.slot_B[at, 1], d.slot_B[at, 2] = o, o, o
 
 
 @kernel

@@ -4,7 +4,7 @@ Newton's method in constraint space (`slot_newton.py`) works on slots, three to 
 or up to three single rows; a contact of dimension 4 or 6 is wide, and takes two groups. Pyramids take a slot for the normal and
 one for each pair of edges: edges are sums and differences of these. In pass k every world solves its own island k, so that the
 size of its problem, and every digit, is its own affair; groups that a world does not fill hold zeros, which change no sum.
-A world is left to other solvers if an island has more slots than dofs, or if rows couple dofs in the metric.
+A world is left to other solvers if an island has many more slots than dofs, or if rows couple dofs in the metric.
 Reads: the rows. Writes: solve_alone, pass_of_tree, pass_part, pass_block, npass, pass_size.
 """
 
@@ -18,11 +18,13 @@ from ..types import Constraint, DisableBit, Solver
 from .own_rows import goes_by_trees, is_own
 
 SIZE, WIDE, NARROW, SINGLE, BEGIN, FINISH = range(6)  # columns of pass_part: dofs; blocks by kind; places in pass_block
-BLOCKS, MOST = 0, 1  # entries of npass
+BLOCKS, MOST, WORLDS, WIDEST, LARGEST = range(5)  # entries of npass
 WIDE_GROUPS, OTHER_GROUPS = 0, 1  # columns of pass_size
 PASS, WIDE_AT_HAND, GROUPS, TREES, CONES = range(5)  # entries of slot_at
 PYRAMID, CONE = 1, 2  # in slot_contact
-SLOTS_PER_DOF = 1.0  # with more of them the Hessian of accelerations is the smaller matrix
+# With more slots than so many for each dof the Hessian of accelerations is the smaller matrix: of one world, and of worlds on
+# lanes, which are left to a solver that takes them one by one.
+SLOTS_PER_DOF, SLOTS_PER_DOF_ON_LANES = 1.0, 3.0
 
 
 @kernel
@@ -169,12 +171,29 @@ def groups_of(d, k):
 
 
 @kernel(scalar=True)
-def is_crowded(d, count):
-    """Whether an island has so many slots that the Hessian of accelerations is the smaller matrix."""
+def is_crowded(d, k):
+    """Whether an island has so many slots that the world is better left to others."""
+    most = SLOTS_PER_DOF if d.npass[WORLDS] == 1 else SLOTS_PER_DOF_ON_LANES
+    return 3.0 * (2 * d.pass_part[k, WIDE] + groups_of(d, k)) > most * d.pass_part[k, SIZE]
+
+
+@kernel(scalar=True)
+def some_crowded(d, count):
+    """Whether an island of this world is; room that others take is noted, as this one may be asleep by the end of the step."""
+    crowded = False
     for k in range(count):
-        if 3.0 * (2 * d.pass_part[k, WIDE] + groups_of(d, k)) > SLOTS_PER_DOF * d.pass_part[k, SIZE]:
-            return True
-    return False
+        if is_crowded(d, k):
+            crowded = True
+        else:
+            d.npass[WIDEST] = maximum(d.npass[WIDEST], 2 * d.pass_part[k, WIDE])
+            d.npass[LARGEST] = maximum(d.npass[LARGEST], groups_of(d, k))
+    return crowded
+
+
+@stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
+def count_worlds(m, d):
+    """How many worlds there are side by side."""
+    d.npass[WORLDS] += 1
 
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
@@ -184,7 +203,7 @@ def sort_own_rows(m, d):
     count = take_all(m, d) if together else take_by_island(m, d)
     for r in range(d.nefc[0], d.nrow[0]):
         coupled = coupled or d.efc_D[r] != 0.0
-    alone = coupled or is_crowded(d, count)
+    alone = some_crowded(d, count) or coupled
     d.solve_alone[0] = alone
     if alone:
         for t in range(m.ntree):
@@ -201,8 +220,10 @@ def sort_own_rows(m, d):
 @kernel
 def choose_worlds(m, d):
     """Decide which worlds are solved in constraint space, and how much room each pass takes there."""
-    d.npass[MOST] = 0
+    d.npass[MOST], d.npass[WIDEST], d.npass[LARGEST] = 0, 0, 0
     for k in range(m.ntree):
         d.pass_size[k, WIDE_GROUPS], d.pass_size[k, OTHER_GROUPS] = 0, 0
+    d.npass[WORLDS] = 0
+    count_worlds(m, d)
     list_blocks(d)
     sort_own_rows(m, d)

@@ -7,13 +7,14 @@ solver's report.
 from ..constraint.jacobian_product import multiply_J
 from ..kernel import kernel, stage
 from ..kernel.ops import any_, not_, where
-from ..types import Cone, Constraint, ConstraintState, Solver
+from ..types import Cone, Constraint, ConstraintState, EnableBit, Solver
 from .alone import solve_rest
 from .cost import update_rows
 from .dual import set_dual_states
 from .primal import MOST_ISLANDS, begin
 from .slot_newton import solve_slots_of_worlds
-from .slots import choose_worlds
+from .slot_pack import has_slots
+from .slots import LARGEST, WIDEST, choose_worlds
 
 
 @kernel
@@ -44,6 +45,8 @@ def set_states(m, d):
 def solve_primal(m, d):
     """Newton's method: in constraint space where that is the smaller problem."""
     choose_worlds(m, d)
+    if m.opt_enableflags & EnableBit.SLEEP:
+        has_slots(m, d, d.npass[WIDEST] + d.npass[LARGEST])  # `settle` must find room for them
     if any_(not_(d.solve_alone[0])):
         begin(m, d)
         solve_slots_of_worlds(m, d)
