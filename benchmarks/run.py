@@ -17,7 +17,8 @@ FOLDER = Path(__file__).parent
 BENCHMARKS = sorted(
     path.stem
     for path in FOLDER.glob("*.py")
-    if path.stem not in ("common", "dart_skeleton", "run", "symbolic_peers", "trees", "two_versions")
+    if path.stem
+    not in ("common", "dart_skeleton", "run", "symbolic_peers", "trees", "two_versions", "performance_page")
 )
 
 
