@@ -179,8 +179,14 @@ class LaneData:
         """Run a stage on all worlds."""
         entry = self._entries.get(stage) or self._entry(stage)
         self._get_ready()
+        before = self.arrays["energy"].copy(), self.arrays["flg_energyvel"].copy()
         if status := entry():
-            until_it_fits(self, status, entry)
+            until_it_fits(self, status, functools.partial(self._again, entry, before))
+
+    def _again(self, entry: Callable[[], int], before: tuple[np.ndarray, np.ndarray]) -> int:
+        """Run a stage once more, as if it had not run: a sensor tells the energy of the pass before."""
+        self.arrays["energy"][...], self.arrays["flg_energyvel"][...] = before
+        return entry()
 
     def _entry(self, stage: Any) -> Callable[..., int]:
         """The machine code of a stage, with its arguments."""
