@@ -16,13 +16,14 @@ from common import SEPARATOR
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 BATCH = """## Many worlds
 
-A step of a world in a batch, sensors and all, in contact after two seconds of random controls: microseconds of processor time on one
-thread, and how many times faster than `mujoco.batch.Batch` on one thread in the same run. `python benchmarks/batch.py` measures it;
-`kinetree bench MODEL` does so for your models on your machine.
+A step of a world in a batch, sensors and all, in contact after two seconds of random controls: microseconds of processor time
+on one thread, and how many times faster than `mujoco.batch.Batch` on one thread in the same run (`python benchmarks/batch.py`).
+`kinetree bench MODEL` measures your models on your machine.
 """
 CONTACT = """## One world
 
-`kt.step` against `mj_step`, both called from Python, in contact: time divided by MuJoCo's, below 1 is faster. `python benchmarks/contact.py`.
+`kt.step` against `mj_step`, both called from Python, in contact: time divided by MuJoCo's, below 1 is faster
+(`python benchmarks/contact.py`).
 """
 
 

@@ -19,7 +19,8 @@ MAX_STAGES = 160  # compiled units of the pipeline, and those of tests and users
 DATA_FIELDS: dict[str, Field] = table([
     # the solver's report, by island; only the first twenty islands are recorded
     Result("solver_niter", "20", INT, "1", "iterations of the solver in each island", "fwd_constraint", each=True),
-    Result("solver_nnz", "20", INT, "1", "non-zeros of the solver's matrix in each island, on lanes of rows of all worlds", "fwd_constraint", each=True),
+    Result("solver_nnz", "20", INT, "1", "non-zeros of the solver's matrix in each island, on lanes of all worlds' rows",
+           "fwd_constraint", each=True),
     Result("solver_fwdinv", "2", REAL, "mixed", "forward less inverse: constraint and applied force", "compare_fwd_inv"),
     # warnings by WarningType: MuJoCo's mjWarningStat as two arrays
     Result("warning_number", "7", INT, "1", "how often each warning was raised since the reset", "step", each=True),

@@ -37,7 +37,7 @@ from .plan import FRESH, Block, Plan, Rows
 from .rollout import roll_out
 from .stable_pd import BatchStablePD
 from .telling import Told
-from .worlds import INPUTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
+from .worlds import INPUTS, RESULTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
 
 WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
 
@@ -60,6 +60,7 @@ class Batch(NamedAccess):
         own["threads"] = _processors() if threads is None else _count("threads", threads)
         own["width"] = WIDTHS[dtype]
         own["_worlds"] = Worlds(model, n, dtype)
+        own["_everyone"] = np.arange(n)
         own["_bound"] = {}
         own["_plans"], own["_buffers"] = {}, {}
         own["_parameters"] = None
@@ -241,29 +242,38 @@ class Batch(NamedAccess):
             stage.compile_for(lanes, model)
         plan = plan or self._usual_plan(stages, takes)
         shared = {"stop": self._crew.stop, "resets": self._worlds.resets}
-        before, after = dict(self._fresh), dict(self._fresh)
+        before, after, news = dict(self._fresh), dict(self._fresh), []
 
         def job(block: Block, first: int, end: int) -> None:
             if block.version != self._version:
                 self._parameters.open(block.lanes.models)
                 block.version = self._version
             further = under.join(block)
-            after.update(block.run(code, plan, order, first, end, nstep, before, shared, *further))
+            fresh, told = block.run(code, plan, order, first, end, nstep, before, shared, *further)
+            after.update(fresh)
+            if told:
+                news.append(first)
 
         try:
             self._crew.run(len(order), self.width, len(order) * max(nstep, 1), job, progress)
         finally:
             if keep:
                 self._fresh.update(after)
-                self._told.tell()
+                if news:
+                    self._told.tell()
 
     def _usual_plan(self, stages: Sequence[Any], takes: tuple[str, ...]) -> Plan:
         """State and inputs in, state and what is bound out; the same for calls of one kind."""
         names = state_names(self.model)
         key = (names, self._worlds.inputs, tuple(self._bound), tuple(stages), takes)
         if key not in self._plans:
-            self._plans[key] = self._plan(names, {**self._bound, "qacc": self._worlds.rows["qacc"]}, stages, takes)
+            self._plans[key] = self._plan(names, self._results, stages, takes)
         return self._plans[key]
+
+    @property
+    def _results(self) -> dict[str, np.ndarray]:
+        """Rows of results that go out in every call."""
+        return {**{name: self._worlds.rows[name] for name in RESULTS}, **self._bound}
 
     def _plan(
         self,
@@ -284,7 +294,8 @@ class Batch(NamedAccess):
         tables = {
             "parameters": [Rows(name, array, owner="model") for name, array in own.items()],
             "state": state if keep else [], "inputs": inputs if keep else [*state, *inputs], "start": start,
-            "results": [Rows(name, out) for name, out in results.items()], "control": list(control), "record": list(record),
+            "results": [Rows(name, array) for name, array in results.items() if not (keep and name in names)],
+            "control": list(control), "record": list(record),
         }  # fmt: skip
         return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
 
@@ -295,7 +306,7 @@ class Batch(NamedAccess):
     def _ids(self, ids: Any) -> np.ndarray:
         """Numbers of worlds, each once."""
         if ids is None:
-            return np.arange(self.n)
+            return self._everyone
         array = np.asarray(ids)
         if array.dtype == bool:
             if array.shape != (self.n,):

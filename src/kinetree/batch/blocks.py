@@ -33,10 +33,11 @@ LAYOUT = Layout(
         "stop": Field("stop", "1", "int64", "1", "1 if all is to end after the step at hand", "driver"),
         "resets": Field("resets", "nworld", "int64", "1", "how often each world was reset", "driver"),
     },
-    # width: worlds of a block. at: the first world of the block at hand. nstep: steps to make. fresh_*: flags of the energy.
+    # width: worlds of a block. at: the first world of the block at hand. nstep: steps to make. news: 1 if there is something to
+    # tell. fresh_*: flags of results on demand.
     # bad, number, lastinfo, before, time, when: addresses.
     dict.fromkeys(
-        (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "fresh_pos", "fresh_vel", "fresh_subtree",
+        (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "news", "fresh_pos", "fresh_vel", "fresh_subtree",
          "fresh_rne", "bad", "number", "lastinfo", "before", "time", "when"),
         "int64",
     ),
@@ -104,6 +105,8 @@ def one_step(m, d, b, end, *controller):
         left = status // KINDS_OF_RETURN
         if status - KINDS_OF_RETURN * left == LACKS_ROOM:
             return LACKS_ROOM
+        if status != 0:
+            b.news = 1
         if left != 0:
             start_bad_ones_anew(m, d, b, end)
     return 0
@@ -132,6 +135,7 @@ def run_stages(m, d, b):
         call_stage(m, d, b.stage[k])
         if lacked_room(m, d):
             return LACKS_ROOM
+    b.news = 1  # stages do not say whether they have warned
     return 0
 
 

@@ -58,6 +58,7 @@ def evaluate_worlds(m, d, b, end, a):
     remember_warnings(d)
     begin_pass(m, d)
     evaluate(m, d, a)
+    b.news = 1  # if there is none, nothing is told
     return LACKS_ROOM if lacked_room(m, d) else 0
 
 

@@ -29,9 +29,24 @@ def part(place: np.ndarray, rows: np.ndarray, steps: bool = False, shared: bool 
     return [place.ctypes.data, count, rows.ctypes.data, of_world, of_step, KINDS[rows.dtype.kind]]
 
 
-def table(parts: list[list[int]]) -> np.ndarray:
-    """Parts as compiled code reads them, without those of no numbers."""
-    return np.array([each for each in parts if each[COUNT] > 0], np.int64).reshape(-1, 6)
+SIZE = {INTEGERS: 4, FLAGS: 1}  # bytes
+
+
+def table(parts: list[list[int]], width: int, real: int) -> np.ndarray:
+    """Parts as compiled code reads them: without those of no numbers, and as one where they follow each other on both sides.
+
+    width: worlds of a block. real: bytes of a real number.
+    """
+    out: list[list[int]] = []
+    for each in parts:
+        last = out[-1] if out else each
+        size = real if last[KIND] == REALS else SIZE[last[KIND]]
+        after = last[PLACE] + last[COUNT] * width * size, last[ADDRESS] + last[COUNT] * size
+        if out and (each[PLACE], each[ADDRESS]) == after and each[OF_WORLD:] == last[OF_WORLD:]:
+            last[COUNT] += each[COUNT]
+        elif each[COUNT] > 0:
+            out.append(list(each))
+    return np.array(out, np.int64).reshape(-1, 6)
 
 
 @kernel

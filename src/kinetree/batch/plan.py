@@ -68,12 +68,8 @@ class Block:
         """The table of words of a plan."""
         if plan not in self._laid_out:
             self._laid_out.clear()  # of plans that come again there is one
-            tables = {
-                name: table(
-                    [part(self.arrays[r.owner][r.name], r.array, r.steps, r.shared) for r in plan.tables.get(name, ())]
-                )
-                for name in TABLES
-            }
+            real = self.lanes.machine.dtype.itemsize
+            tables = {name: table(self._parts(plan.tables.get(name, ())), self.lanes.width, real) for name in TABLES}
             arrays = {
                 **tables, "stage": np.array([stage.stage_index for stage in plan.stages], np.int64),
                 "order": np.zeros(1, np.int64), "stop": np.zeros(1, np.int64), "resets": np.zeros(1, np.int64),
@@ -86,15 +82,21 @@ class Block:
             self._laid_out[plan] = words, arrays
         return self._laid_out[plan][0]
 
+    def _parts(self, rows: Sequence[Rows]) -> list[list[int]]:
+        """Parts of rows, in the order in which they stand in the block, so that neighbours can be copied as one."""
+        places = [(self.arrays[r.owner][r.name], r) for r in rows]
+        places.sort(key=lambda each: each[0].ctypes.data)
+        return [part(place, r.array, r.steps, r.shared) for place, r in places]
+
     def run(
         self, code: Any, plan: Plan, order: np.ndarray, first: int, end: int, nstep: int, fresh: dict[str, int],
         shared: dict[str, np.ndarray], *further: int,
-    ) -> dict[str, int]:  # fmt: skip
-        """Run a plan on the worlds of an order from `first` up to `end`; what worlds share after that."""
+    ) -> tuple[dict[str, int], bool]:  # fmt: skip
+        """Run a plan on the worlds of an order from `first` up to `end`; what worlds share after that, and if there is news."""
         words = self.words(plan)
         for name, array in {"order": order, **shared}.items():
             LAYOUT.point(words, name, array)
-        for name, number in {"at": first, "nstep": nstep, **fresh}.items():
+        for name, number in {"at": first, "nstep": nstep, "news": 0, **fresh}.items():
             words[LAYOUT.word[name]] = number
         lanes = self.lanes
         lanes._get_ready()
@@ -103,4 +105,4 @@ class Block:
             STOPPED,
         ):
             lanes._grow(BUSY if status == BUSY else 0 if status == LACKS_ROOM else status)
-        return {word: int(lanes.arrays[name][0]) for word, name in FRESH.items()}
+        return {word: int(lanes.arrays[name][0]) for word, name in FRESH.items()}, bool(words[LAYOUT.word["news"]])

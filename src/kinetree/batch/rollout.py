@@ -134,7 +134,7 @@ def _keep_last(batch: Batch, given: Sequence[Rows], k: int = -1) -> None:
 
 def _plan(batch: Batch, control: Sequence[Rows], record: Record) -> Plan:
     recorded = [Rows(name, array, steps=True) for name, array in record.items()]
-    results = {**batch._bound, "qacc": batch._worlds.rows["qacc"]}
+    results = batch._results
     return batch._plan(state_names(batch.model), results, control=control, record=recorded)
 
 

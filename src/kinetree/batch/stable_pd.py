@@ -240,7 +240,7 @@ def plan_under(
     _buffer(batch, "gave_up", (batch.n, 1))[:] = 0.0
     if key in batch._plans and not control and not record:
         return batch._plans[key]
-    results = {**batch._bound, "qacc": batch._worlds.rows["qacc"]} if keep else {}
+    results = batch._results if keep else {}
     plan = batch._plan(names, results, control=control, record=record, keep=keep)
     out = {
         "gave_up": _buffer(batch, "gave_up", (batch.n, 1)),

@@ -6,6 +6,7 @@ after the block; what is bound is copied out before. Memory so depends on the st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,23 +18,28 @@ from ..fields import INPUT, REAL, STATE, Field
 from ..initial import FULLY_AWAKE
 from ..layout import checked, may_be_infinite, shown
 from ..model import Model
-from ..types import EnableBit
+from ..types import DisableBit, EnableBit
 
-# What is no state, and yet there before a step is made: readings, and those that wait for the time when they are due; the
-# energy that a sensor reads a step later, warnings, and by what a tree that sleeps is woken.
-REMEMBERED = ("sensordata", "energy", "warning_number", "warning_lastinfo")
+# What is no state, and yet there before a step is made: warnings, the energy that a sensor reads a step later; readings, where
+# not all are made in every step; by what a tree that sleeps is woken.
+WARNINGS = ("warning_number", "warning_lastinfo")
+PAUSED = ("sensordata", "sensor_fresh")
+RESULTS = ("sensordata", "qacc")  # of the last pass, always at hand
 OF_SLEEP = ("tree_asleep", "qpos_asleep", "frame_asleep")
 NOT_CARRIED = ("aba_force", "aba_diagonal")  # inputs of `aba` alone
 STATES = tuple(name for name, f in DATA_FIELDS.items() if f.role == STATE and name not in OF_SLEEP)
 INPUTS = tuple(name for name, f in DATA_FIELDS.items() if f.role == INPUT and name not in NOT_CARRIED)
 WRITTEN = (*INPUTS, *STATES, "qacc")  # what users write; qacc is what inverse dynamics takes
+# Real fields of every world, as they stand in a block.
+PACKED = ("time", "energy", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "ctrl")
 ON_DEMAND = tuple(name for name in INPUTS if name != "ctrl")  # rows that are made when somebody first looks at them
 
 
 def state_names(model: Model) -> tuple[str, ...]:
     """What a step reads and writes of each world."""
-    pauses = ("sensor_fresh",) if model.sensor_delay.any() or model.sensor_interval.any() else ()
-    return (*STATES, *REMEMBERED, *pauses, *(OF_SLEEP if model.opt.enableflags & EnableBit.SLEEP else ()))
+    pauses = model.sensor_delay.any() or model.sensor_interval.any() or model.opt.disableflags & DisableBit.SENSOR
+    asleep = model.opt.enableflags & EnableBit.SLEEP
+    return (*STATES, *WARNINGS, "energy", *(PAUSED if pauses or asleep else ()), *(OF_SLEEP if asleep else ()))
 
 
 def dtype_of(field: Field, real: str) -> np.dtype:
@@ -56,9 +62,19 @@ class Worlds:
         self.resets = np.zeros(n, np.int64)
         self.when = np.zeros(n, real)
         self.refresh_start()
-        for name in dict.fromkeys((*state_names(model), *WRITTEN)):
+        self._pack()
+        for name in dict.fromkeys((*state_names(model), *WRITTEN, *RESULTS)):
             if name not in ON_DEMAND:
                 self.add(name)
+
+    def _pack(self) -> None:
+        """Fields that stand side by side in a block stand so in a row too: they are copied as one."""
+        shapes = {name: shape_of(name, self.model) for name in PACKED}
+        whole, at = np.zeros((self.n, sum(map(math.prod, shapes.values()))), self.real), 0
+        for name, shape in shapes.items():
+            self.rows[name] = whole[:, at : at + math.prod(shape)].reshape(self.n, *shape)  # a view
+            self.rows[name][:] = self.start[name]
+            at += math.prod(shape)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -68,7 +84,7 @@ class Worlds:
     def refresh_start(self) -> None:
         """The state after a reset, as the model has it now."""
         initial = Data(self.model)._arrays
-        for name in dict.fromkeys((*STATES, *REMEMBERED, "sensor_fresh", *OF_SLEEP, *WRITTEN)):
+        for name in dict.fromkeys((*STATES, *WARNINGS, "energy", *PAUSED, *OF_SLEEP, *WRITTEN)):
             field = DATA_FIELDS[name]
             row = initial[name].astype(dtype_of(field, self.real)).reshape(shape_of(name, self.model))
             if name in self.start:
