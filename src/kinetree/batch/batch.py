@@ -236,7 +236,7 @@ class Batch(NamedAccess):
         if model.callbacks.any:
             raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
         get_ready(model)
-        order = self._ids(ids)
+        order = self._in_blocks(self._ids(ids))
         code = under.entry.on(lanes, model)
         for stage in stages:
             stage.compile_for(lanes, model)
@@ -294,7 +294,8 @@ class Batch(NamedAccess):
         tables = {
             "parameters": [Rows(name, array, owner="model") for name, array in own.items()],
             "state": state if keep else [], "inputs": inputs if keep else [*state, *inputs], "start": start,
-            "results": [Rows(name, array) for name, array in results.items() if not (keep and name in names)],
+            "results": [Rows(name, array) for name, array in results.items() if not (keep and name in names)]
+            + [Rows("touching", self._worlds.touching)],
             "control": list(control), "record": list(record),
         }  # fmt: skip
         return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
@@ -302,6 +303,15 @@ class Batch(NamedAccess):
     def _new_block(self) -> Block:
         lanes = LaneData(self.model, self.width, self.dtype, own=self._parameters is not None)
         return Block(lanes) if lanes.models is None else Block(lanes, model=Places(lanes.models))
+
+    def _in_blocks(self, ids: np.ndarray) -> np.ndarray:
+        """Worlds in the order in which they go into blocks: those with contacts of the same bodies side by side.
+
+        They share rows, and so have fewer in all; to the numbers of a world its neighbours make no difference.
+        """
+        if len(ids) <= self.width:
+            return ids
+        return ids[np.argsort(self._worlds.touching[ids].astype(np.int16), kind="stable")]
 
     def _ids(self, ids: Any) -> np.ndarray:
         """Numbers of worlds, each once."""

@@ -14,7 +14,7 @@ from ..dynamics.sleep import update_sleep
 from ..fields import Field
 from ..kernel import Entry, kernel
 from ..kernel.guard import call_stage
-from ..kernel.ops import minimum
+from ..kernel.ops import minimum, where
 from ..kernel.raw import entries_at
 from ..layout import Layout
 from ..stepping import run_steps
@@ -42,6 +42,7 @@ LAYOUT = Layout(
         "int64",
     ),
 )  # fmt: skip
+BITS = 15  # of what is known of the contacts of a world: sixteen are sorted fastest
 STOPPED = 1000  # what a run returns that was told to end
 
 
@@ -60,8 +61,22 @@ def bring(m, d, b, end):
 
 
 @kernel
-def give(d, b, end):
+def note_touching(m, d):
+    """Which bodies contacts act on, as bits, in each world: worlds that are alike there share most rows."""
+    found = where(d.bad[0], 0, 0)
+    for c in range(d.ncon[0]):
+        row = d.contact_efc_address[c]
+        if row >= 0:
+            first, second = m.geom_bodyid[d.contact_geom[c, 0]], m.geom_bodyid[d.contact_geom[c, 1]]
+            bits = (1 << (first % BITS)) | (1 << (second % BITS))
+            found = found | where(d.efc_D[row] != 0.0, bits, 0)
+    d.touching[0] = found
+
+
+@kernel
+def give(m, d, b, end):
     """Back from the lanes."""
+    note_touching(m, d)
     for lane in range(minimum(b.width, end - b.at)):
         world = b.order[b.at + lane]
         copy_parts(d, b.state, b.nstate, b.width, lane, world, 0, False)
@@ -149,7 +164,7 @@ def run_blocks(m, d, b, end, *controller):
         status = make_steps(m, d, b, end, *controller) if b.nstage == 0 else run_stages(m, d, b)
         if status != 0:
             return status
-        give(d, b, end)
+        give(m, d, b, end)
         b.at = b.at + b.width
     return 0
 

@@ -61,6 +61,7 @@ class Worlds:
         self.start: dict[str, np.ndarray] = {}
         self.resets = np.zeros(n, np.int64)
         self.when = np.zeros(n, real)
+        self.touching = np.zeros(n, np.int32)
         self.refresh_start()
         self._pack()
         for name in dict.fromkeys((*state_names(model), *WRITTEN, *RESULTS)):
