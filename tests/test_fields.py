@@ -23,7 +23,7 @@ TABLES = {
     "mjModel": MODEL_FIELDS, "mjData": DATA_FIELDS, "mjOption": OPTION_FIELDS, "mjStatistic": STATISTIC_FIELDS,
 }  # fmt: skip
 OWN_FIELDS = {
-    "subtree_mass", "bad", "touching", "ntree_listed",
+    "subtree_mass", "bad", "touching", "was_reset", "ntree_listed",
     "steps_left", "warning_before", "warning_pass", "energy_pass", "flg_energy_pass", "tree_pass",
     "saved_acc", "warning_number", "warning_lastinfo", "ctrl_used", "user_gain", "user_bias", "wrap_touch", "wrap_point",
     "sensor_due",

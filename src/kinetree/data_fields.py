@@ -175,6 +175,7 @@ DATA_FIELDS: dict[str, Field] = table([
     Note("energy_pass", "1", REAL, "J", "step: kinetic energy when its last forward pass began", "step"),
     Note("flg_energy_pass", "", FLAG, "1", "step: flg_energyvel when its last forward pass began", "step",
           editable=False),
+    Note("was_reset", "", INT, "1", "step: how often the state was reset since the world is on its lane", "step", each=True),
     Note("touching", "", INT, "1", "step: which bodies give or take forces of contact, as bits", "step", each=True),
     Note("bad", "", FLAG, "1", "step: whether the state has to be reset", "step", each=True),
     Note("steps_left", "", INT, "1", "step: steps not made yet, < 0 if bad after the forward pass", "step"),

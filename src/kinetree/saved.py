@@ -71,7 +71,7 @@ OBJECTS: dict[Constraint, str] = {
 # Statistics and switches, which no address depends on.
 FREE = {
     "solver_niter", "solver_nnz", "warning_number", "warning_lastinfo", "warning_before", "warning_pass", "stage_clock",
-    "stage_order", "stage_runs", "edition_asleep", "steps_left", "touching",
+    "stage_order", "stage_runs", "edition_asleep", "steps_left", "touching", "was_reset",
 }  # fmt: skip
 # Checked by a rule of their own, or set when a Data is restored.
 RULED = {"capacity", "efc_id"}

@@ -8,9 +8,12 @@ on the number of threads, or on the order of worlds: they are the same to the la
 from __future__ import annotations
 
 import copy
+import functools
 import os
+import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from .. import pipeline
 from ..data import Data
 from ..data_fields import DATA_FIELDS
 from ..driver import check_nstep
-from ..errors import UnsupportedFeatureError, nearest
+from ..errors import BusyError, UnsupportedFeatureError, nearest
 from ..kernel.machine import machine
 from ..layout import checked, read_only
 from ..makers import MAKERS, chain, makers_of
@@ -37,9 +40,27 @@ from .plan import FRESH, Block, Plan, Rows
 from .rollout import roll_out
 from .stable_pd import BatchStablePD
 from .telling import Told
-from .worlds import INPUTS, RESULTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
+from .worlds import INPUTS, OF_SLEEP, RESULTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
 
 WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def alone(method: Method) -> Method:
+    """Decorator: a method that runs worlds or changes them all, which one call at a time may do."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        if not self._lock.acquire(blocking=False):
+            raise BusyError("this Batch is in the middle of a call: give each thread its own kt.Batch")
+        try:
+            return method(self, *args, **named)
+        finally:
+            self._lock.release()
+
+    return call  # type: ignore[return-value]
 
 
 class Batch(NamedAccess):
@@ -66,8 +87,11 @@ class Batch(NamedAccess):
         own["_parameters"] = None
         own["_version"] = 0  # of what the models of lanes have to expect
         own["_fresh"] = dict.fromkeys(FRESH, 0)
-        own["_told"] = Told(self)
-        own["_crew"] = Crew(self.threads, self._new_block)
+        own["_told"] = Told(model, self._worlds)
+        own["_lock"] = threading.Lock()
+        own["_edition"] = model._constant("edition")
+        make = weakref.WeakMethod(self._new_block)
+        own["_crew"] = Crew(self.threads, lambda: make()())  # type: ignore[misc]
 
     # fields
 
@@ -220,6 +244,7 @@ class Batch(NamedAccess):
         array = checked(array, array.shape, "float64", "controls").astype(self.dtype)
         return [Rows("ctrl", np.ascontiguousarray(array), steps=True, shared=array.ndim == 2)], array.shape[-2]
 
+    @alone
     def _run(
         self,
         ids: Any,
@@ -236,6 +261,7 @@ class Batch(NamedAccess):
         if model.callbacks.any:
             raise UnsupportedFeatureError([f"callbacks in a batch ({model.callbacks})"], "Batch")
         get_ready(model)
+        self._follow_model()
         order = self._in_blocks(self._ids(ids))
         code = under.entry.on(lanes, model)
         for stage in stages:
@@ -261,6 +287,13 @@ class Batch(NamedAccess):
                 self._fresh.update(after)
                 if news:
                     self._told.tell()
+
+    def _follow_model(self) -> None:
+        """After edits of the model: what sleeps with another edition of it wakes, and a reset leads to its present start."""
+        if self._edition != self.model._constant("edition"):
+            self.__dict__["_edition"] = self.model._constant("edition")
+            self._worlds.wake(self._everyone)
+        self._worlds.follow()
 
     def _usual_plan(self, stages: Sequence[Any], takes: tuple[str, ...]) -> Plan:
         """State and inputs in, state and what is bound out; the same for calls of one kind."""
@@ -289,8 +322,8 @@ class Batch(NamedAccess):
         inputs = [Rows(name, self._worlds.add(name)) for name in (*self._worlds.inputs, *takes)]
         start = [Rows(name, self._worlds.start[name], shared=True) for name in dict.fromkeys((*names, *INPUTS))]
         own = {} if self._parameters is None else self._parameters.rows
-        if "qpos0" in own:
-            start = [*(each for each in start if each.name != "qpos"), Rows("qpos", own["qpos0"])]
+        starts = {} if self._parameters is None else self._parameters.start(self.model)
+        start = [Rows(each.name, starts[each.name]) if each.name in starts else each for each in start]
         tables = {
             "parameters": [Rows(name, array, owner="model") for name, array in own.items()],
             "state": state if keep else [], "inputs": inputs if keep else [*state, *inputs], "start": start,
@@ -301,8 +334,10 @@ class Batch(NamedAccess):
         return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
 
     def _new_block(self) -> Block:
-        lanes = LaneData(self.model, self.width, self.dtype, own=self._parameters is not None)
-        return Block(lanes) if lanes.models is None else Block(lanes, model=Places(lanes.models))
+        if self._parameters is None:
+            return Block(LaneData(self.model, self.width, self.dtype))
+        lanes = LaneData(self.model, self.width, self.dtype, own=True, numbers=self._parameters.base)
+        return Block(lanes, model=Places(lanes.models))  # type: ignore[arg-type]
 
     def _in_blocks(self, ids: np.ndarray) -> np.ndarray:
         """Worlds in the order in which they go into blocks: those with contacts of the same bodies side by side.
@@ -335,6 +370,7 @@ class Batch(NamedAccess):
 
     # parameters
 
+    @alone
     def expand(self, name: str, values: Any = None, ids: Any = None) -> np.ndarray:
         """Give worlds their own numbers of a real field of the model, options with their prefix: "opt_timestep".
 
@@ -356,7 +392,7 @@ class Batch(NamedAccess):
         except BaseException:
             if first:
                 self.__dict__["_parameters"] = None
-                self._crew.forget_blocks()
+            self._crew.forget_blocks()  # lanes may have numbers that were refused
             raise
         self.__dict__["_version"] += more
         self._plans.clear()
@@ -383,19 +419,22 @@ class Batch(NamedAccess):
     def get_model(self, i: int) -> Model:
         """The model of one world: a copy of the batch's, with that world's numbers."""
         (world,) = self._ids(i)
-        out = copy.copy(self.model)
-        return out if self._parameters is None else self._parameters.write(out, int(world))
+        if self._parameters is None:
+            return copy.copy(self.model)
+        return self._parameters.model_of(self.model, int(world))
 
     # states
 
+    @alone
     def reset(self, ids: Any = None, keyframe: str | int | None = None) -> None:
         """Back to the initial state, or to a keyframe, in all or some worlds. MuJoCo's mj_resetData."""
         worlds = self._ids(ids)
         if keyframe is None:
             self._worlds.refresh_start()
             self._worlds.reset(worlds)
-            if "qpos0" in self.expanded:
-                self._worlds.rows["qpos"][worlds] = self._parameters.rows["qpos0"][worlds]
+            starts = {} if self._parameters is None else self._parameters.start(self.model)
+            for name, rows in starts.items():
+                self._worlds.add(name)[worlds] = rows[worlds]
         else:
             data = Data(self.model)
             data.reset_keyframe(keyframe)
@@ -411,13 +450,17 @@ class Batch(NamedAccess):
         model = self.model if self._parameters is None else self.get_model(int(world))
         data = Data(model)
         names = (*INPUTS, *state_names(self.model))
-        self._worlds.put(int(world), data, names)
-        if "tree_asleep" in names:
+        self._worlds.put(int(world), data, [name for name in names if name not in OF_SLEEP])
+        if "tree_asleep" in names:  # poses of what sleeps are computed while it is awake
+            pipeline.forward(model, data)
+            self._worlds.put(int(world), data, names)
+            data._arrays["edition_asleep"][0] = model._constant("edition")
             pipeline.update_sleep(model, data)
         pipeline.forward(model, data)
         self._worlds.put(int(world), data, names)  # counts of warnings and readings are those of the world
         return data
 
+    @alone
     def set_data(self, i: int, data: Data) -> None:
         """Take state and inputs of a Data for one world."""
         (world,) = self._ids(i)
@@ -425,6 +468,7 @@ class Batch(NamedAccess):
             raise ValueError("set_data: this Data belongs to another model")
         self._worlds.take(int(world), data, (*INPUTS, *state_names(self.model)))
 
+    @alone
     def set_state(self, state: Any, ids: Any = None) -> None:
         """Write vectors that `get_state` of a Batch or Data gave: one for all worlds, or a row for each."""
         worlds = self._ids(ids)

@@ -10,13 +10,20 @@ from __future__ import annotations
 
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, begin_pass, lacked_room
 from ..derived.derive import derive
+from ..dynamics.camlight import camlight
+from ..dynamics.com import com_pos
+from ..dynamics.kinematics import kinematics
 from ..dynamics.sleep import update_sleep
+from ..dynamics.tendon import tendon, tendon_path
+from ..dynamics.transmission import transmission
 from ..fields import Field
+from ..initial import FULLY_AWAKE
 from ..kernel import Entry, kernel
 from ..kernel.guard import call_stage
-from ..kernel.ops import minimum, where
+from ..kernel.ops import any_, minimum, where
 from ..kernel.raw import entries_at
 from ..layout import Layout
+from ..pipeline import fwd_velocity_smooth, make_inertia
 from ..stepping import run_steps
 from ..types import EnableBit, WarningType
 from .parts import copy_parts
@@ -35,15 +42,39 @@ LAYOUT = Layout(
     },
     # width: worlds of a block. at: the first world of the block at hand. nstep: steps to make. news: 1 if there is something to
     # tell. fresh_*: flags of results on demand.
-    # bad, number, lastinfo, before, time, when: addresses.
+    # bad, number, lastinfo, before, was_reset, time, when: addresses.
     dict.fromkeys(
         (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "news", "fresh_pos", "fresh_vel", "fresh_subtree",
-         "fresh_rne", "bad", "number", "lastinfo", "before", "time", "when"),
+         "fresh_rne", "bad", "number", "lastinfo", "before", "was_reset", "time", "when"),
         "int64",
     ),
 )  # fmt: skip
 BITS = 15  # of what is known of the contacts of a world: sixteen are sorted fastest
 STOPPED = 1000  # what a run returns that was told to end
+
+
+@kernel
+def place_sleepers(m, d):
+    """What stages leave as it is of trees that sleep, and the lanes have of other worlds: computed as if all were awake."""
+    asleep = d.time[0] != d.time[0]
+    for t in range(m.ntree):
+        d.tree_pass[t] = d.tree_asleep[t]
+        asleep = asleep | (d.tree_asleep[t] >= 0)
+    if any_(asleep):
+        for t in range(m.ntree):
+            d.tree_asleep[t] = FULLY_AWAKE
+        update_sleep(m, d)
+        kinematics(m, d)
+        com_pos(m, d)
+        camlight(m, d)
+        tendon(m, d)
+        tendon_path(m, d)
+        make_inertia(m, d)
+        transmission(m, d)
+        fwd_velocity_smooth(m, d)
+        for t in range(m.ntree):
+            d.tree_asleep[t] = d.tree_pass[t]
+    update_sleep(m, d)
 
 
 @kernel
@@ -54,10 +85,11 @@ def bring(m, d, b, end):
         copy_parts(d, b.parameters, b.nparameters, b.width, lane, world, 0, True)
         copy_parts(d, b.state, b.nstate, b.width, lane, world, 0, True)
         copy_parts(d, b.inputs, b.ninputs, b.width, lane, world, 0, True)
+    d.was_reset[0] = where(d.bad[0], 0, 0)
+    if m.opt_enableflags & EnableBit.SLEEP:
+        place_sleepers(m, d)
     d.flg_energypos[0], d.flg_energyvel[0] = b.fresh_pos != 0, b.fresh_vel != 0
     d.flg_subtreevel[0], d.flg_rnepost[0] = b.fresh_subtree != 0, b.fresh_rne != 0
-    if m.opt_enableflags & EnableBit.SLEEP:
-        update_sleep(m, d)
 
 
 @kernel
@@ -77,10 +109,14 @@ def note_touching(m, d):
 def give(m, d, b, end):
     """Back from the lanes."""
     note_touching(m, d)
+    resets = entries_at(d.was_reset, b.was_reset)
     for lane in range(minimum(b.width, end - b.at)):
         world = b.order[b.at + lane]
         copy_parts(d, b.state, b.nstate, b.width, lane, world, 0, False)
         copy_parts(d, b.results, b.nresults, b.width, lane, world, 0, False)
+        if resets[lane] > 0:  # which clears inputs too
+            copy_parts(d, b.inputs, b.ninputs, b.width, lane, world, 0, False)
+            b.resets[world] += resets[lane]
 
 
 @kernel
@@ -97,7 +133,8 @@ def start_anew(d, b, lane, world):
     numbers[reason * b.width + lane], infos[reason * b.width + lane] = 1, info
     times = entries_at(d.time, b.when)
     times[world] = when
-    b.resets[world] += 1
+    resets = entries_at(d.was_reset, b.was_reset)
+    resets[lane] += 1
 
 
 @kernel
@@ -108,7 +145,7 @@ def start_bad_ones_anew(m, d, b, end):
         if bad[lane]:
             start_anew(d, b, lane, b.order[minimum(b.at + lane, end - 1)])
     if m.opt_enableflags & EnableBit.SLEEP:
-        update_sleep(m, d)
+        place_sleepers(m, d)
 
 
 @kernel

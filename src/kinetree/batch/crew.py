@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from typing import Any
 
 import numpy as np
@@ -61,11 +61,14 @@ class Crew:
             if tell is not None:
                 tell(count)
             return
-        pieces = list(_pieces(count, width, self.threads * PIECES))
-        futures = [self._executor().submit(self._one, job, first, end, tell) for first, end in pieces]
+        futures: dict[Future[None], int] = {}
         try:
-            for future in futures:
+            for first, end in _pieces(count, width, self.threads * PIECES):
+                futures[self._executor().submit(self._one, job, first, end)] = end - first
+            for future in as_completed(futures):
                 future.result()
+                if tell is not None:
+                    tell(futures[future])
         except BaseException:
             self.stop[0] = 1  # the others end after the step at hand
             for future in futures:
@@ -73,16 +76,12 @@ class Crew:
             _wait_for(futures)
             raise
 
-    def _one(
-        self, job: Callable[[Any, int, int], None], first: int, end: int, tell: Callable[[int], None] | None
-    ) -> None:
+    def _one(self, job: Callable[[Any, int, int], None], first: int, end: int) -> None:
         if self.stop[0] == 0:
             job(self.block(), first, end)
-            if tell is not None:
-                tell(end - first)
 
 
-def _wait_for(futures: list[Future[None]]) -> None:
+def _wait_for(futures: Iterable[Future[None]]) -> None:
     """Until all have ended, whatever comes meanwhile: a second Ctrl-C too must find every world at a whole step."""
     while True:
         try:

@@ -22,6 +22,7 @@ from ..initial import FULLY_AWAKE
 from ..kernel import machine
 from ..kernel.stage import refuse_part, runner
 from ..layout import assign, shown
+from ..model import LAYOUT as MODEL_LAYOUT
 from ..model import Model
 from ..notices import get_ready
 from ..occupancy import BUSY, exclusive, holding
@@ -32,6 +33,7 @@ from .constants import rederive
 from .models import LaneModels
 from .notices import report_worlds
 
+EDITION = MODEL_LAYOUT.word["edition"]
 SOMETHING_NEW = 1  # kind of what a run returns
 # How much room there is, and with which edition of the model trees fell asleep: that of the lanes themselves.
 OWN_BOOKS = ("capacity", "needed", "overflow", "edition_asleep")
@@ -40,14 +42,17 @@ OWN_BOOKS = ("capacity", "needed", "overflow", "edition_asleep")
 class LaneData:
     """`width` worlds on lanes of a dtype; width 1 is one world on strict reals of that dtype.
 
-    own: whether each world has real parameters of its own: `lanes.set_model(lane, model)`.
+    own: whether each world has real parameters of its own: `lanes.set_model(lane, model)`. numbers: where these come from at
+    first, in place of the model.
     """
 
-    def __init__(self, model: Model, width: int = 8, dtype: str = "float64", own: bool = False):
+    def __init__(
+        self, model: Model, width: int = 8, dtype: str = "float64", own: bool = False, numbers: Model | None = None
+    ):
         if not isinstance(model, Model):
             raise TypeError(f"LaneData needs a kinetree Model, got {type(model).__name__}")
         self.machine = machine(dtype, width, own)
-        self.models = LaneModels(model, width, dtype) if own else None
+        self.models = LaneModels(model, width, dtype, numbers) if own else None
         self.model_address = model.address if self.models is None else self.models.address
         self.model, self.sizes, self.width = model, model.sizes, width
         self._listed = True
@@ -73,6 +78,11 @@ class LaneData:
             raise AttributeError(f"lanes.{name} is read-only")
         else:
             object.__setattr__(self, name, value)
+
+    @property
+    def edition(self) -> int:
+        """The edition of the model, as kernels see it."""
+        return int(self.model._words[EDITION] if self.models is None else self.models.tables[0, EDITION])
 
     def load(self, lane: int, data: Data) -> None:
         """Copy a Data into one world; integers that worlds share are then those of this Data."""

@@ -82,17 +82,19 @@ class LaneModels:
     tables: that of all lanes, and then one that sees each lane alone. worlds: the model of each, as it was when it was loaded.
     """
 
-    def __init__(self, model: Model, width: int, dtype: str):
+    def __init__(self, model: Model, width: int, dtype: str, numbers: Model | None = None):
+        """numbers: a model whose real numbers the worlds have at first, in place of the base's."""
+        numbers = numbers or model
         self.base, self._followed = model, b""
         self._place = Placement(LAYOUT, OWN, model.sizes, width, dtype)
-        self.worlds = [model._beside(model)] * width
+        self.worlds = [model._beside(numbers)] * width
         # Integers that are not the base's, as worlds differ in what they follow from.
         self.own_integers: dict[str, np.ndarray] = {}
         self._written: set[str] = set()  # fields whose numbers are not those of `worlds`
         self._behind = [False] * width  # whether a world's model is to take numbers from here
         self.options = np.zeros((len(OPTIONS), width), dtype)
         self._allocate(model._words)
-        self._take(slice(None), model)
+        self._take(slice(None), numbers)
 
     def _allocate(self, words: np.ndarray) -> None:
         """Arrays of all worlds, and tables that point to them, and in all else where the given one points."""

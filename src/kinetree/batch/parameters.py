@@ -7,6 +7,7 @@ batch's model. MuJoCo: expand and set_const of mujoco.batch.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -42,7 +43,7 @@ class Parameters:
     """Rows of parameters of n worlds of a model, in reals of a dtype."""
 
     def __init__(self, model: Model, n: int, dtype: str):
-        self.base, self._n, self._dtype = model, n, np.dtype(dtype)
+        self.base, self._n, self._dtype = model._beside(model), n, np.dtype(dtype)  # as the numbers are now
         self.rows: dict[str, np.ndarray] = {}
         self.gates = {name: int(model._constant(name)) for name in GATES}
 
@@ -104,6 +105,15 @@ class Parameters:
         found = gates(_Wide(self.base, rows))
         return {name: max(found.get(name, 0), int(self.base._constant(name))) for name in GATES}
 
+    def start(self, model: Model) -> dict[str, np.ndarray]:
+        """Rows of the state after a reset that follow from parameters which worlds have for themselves."""
+        out = {"qpos": self.rows["qpos0"]} if "qpos0" in self.rows else {}
+        bodies = np.flatnonzero(model.body_mocapid >= 0)
+        for name, source in (("mocap_pos", "body_pos"), ("mocap_quat", "body_quat")):
+            if source in self.rows and bodies.size:
+                out[name] = np.ascontiguousarray(self.rows[source][:, bodies[np.argsort(model.body_mocapid[bodies])]])
+        return out
+
     def _plan(self, derived: list[str]) -> Plan:
         model = [Rows(name, array, owner="model") for name, array in self.rows.items()]
         return Plan({"parameters": model, "results": [Rows(name, self.rows[name], owner="model") for name in derived]})
@@ -119,8 +129,9 @@ class Parameters:
         """Have models of lanes expect such rows."""
         models.expect(self.rows, self.gates)
 
-    def write(self, model: Model, world: int) -> Model:
-        """Give a model the numbers of one world."""
+    def model_of(self, model: Model, world: int) -> Model:
+        """A model with the numbers of one world."""
+        model = copy.copy(model._beside(self.base))
         for name, array in self.rows.items():
             if name in OWN:
                 model._arrays[name][...] = array[world].reshape(model._arrays[name].shape)

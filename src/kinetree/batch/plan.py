@@ -22,6 +22,7 @@ PLACES = {
     "number": "warning_number",
     "lastinfo": "warning_lastinfo",
     "before": "warning_before",
+    "was_reset": "was_reset",
     "time": "time",
 }
 # Flags that worlds share: which results on demand were found in the last pass.
@@ -100,6 +101,7 @@ class Block:
             words[LAYOUT.word[name]] = number
         lanes = self.lanes
         lanes._get_ready()
+        lanes.arrays["edition_asleep"][0] = lanes.edition  # who sleeps with another one was woken before
         while (status := code(lanes.model_address, lanes.address, words.ctypes.data, end, *further)) not in (
             0,
             STOPPED,

@@ -25,14 +25,15 @@ from ..types import DisableBit, EnableBit
 WARNINGS = ("warning_number", "warning_lastinfo")
 PAUSED = ("sensordata", "sensor_fresh")
 RESULTS = ("sensordata", "qacc")  # of the last pass, always at hand
-OF_SLEEP = ("tree_asleep", "qpos_asleep", "frame_asleep")
+OF_SLEEP = ("tree_asleep", "qpos_asleep", "frame_asleep", "qacc")  # which stays as it is where a tree sleeps
 NOT_CARRIED = ("aba_force", "aba_diagonal")  # inputs of `aba` alone
 STATES = tuple(name for name, f in DATA_FIELDS.items() if f.role == STATE and name not in OF_SLEEP)
 INPUTS = tuple(name for name, f in DATA_FIELDS.items() if f.role == INPUT and name not in NOT_CARRIED)
 WRITTEN = (*INPUTS, *STATES, "qacc")  # what users write; qacc is what inverse dynamics takes
 # Real fields of every world, as they stand in a block.
 PACKED = ("time", "energy", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "ctrl")
-ON_DEMAND = tuple(name for name in INPUTS if name != "ctrl")  # rows that are made when somebody first looks at them
+# Rows that are made when somebody first looks at them.
+ON_DEMAND = tuple(name for name in INPUTS if name not in ("ctrl", "mocap_pos", "mocap_quat"))
 
 
 def state_names(model: Model) -> tuple[str, ...]:
@@ -129,6 +130,15 @@ class Worlds:
         """Back to the initial state in some worlds, named by an index of rows."""
         for name, rows in self.rows.items():
             rows[ids] = self.start[name] if name in self.start else 0
+
+    def follow(self) -> None:
+        """Take over where worlds start, if the model was edited there."""
+        model, start = self.model, self.start
+        same = np.array_equal(start["qpos"], model.qpos0.astype(self.real)) and np.array_equal(
+            start["eq_active"], model.eq_active0
+        )
+        if not same or model.nmocap or model.nplastic:
+            self.refresh_start()
 
     def wake(self, ids: np.ndarray) -> None:
         """Wake what sleeps in some worlds: their models have changed."""
