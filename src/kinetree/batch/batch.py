@@ -74,6 +74,10 @@ class Batch(NamedAccess):
     def __init__(self, model: Model, n: int, dtype: str = "float64", threads: int | None = None):
         if not isinstance(model, Model):
             raise TypeError(f"Batch needs a kinetree Model, got {type(model).__name__}: use kt.load first")
+        try:
+            dtype = np.dtype(dtype).name  # NumPy's types are taken too
+        except TypeError:
+            dtype = str(dtype)
         if dtype not in WIDTHS:
             raise ValueError(f"dtype: {dtype!r} is none of {', '.join(WIDTHS)}")
         own = self.__dict__
@@ -359,13 +363,15 @@ class Batch(NamedAccess):
             return np.flatnonzero(array)
         array = np.atleast_1d(array)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-            raise TypeError(f"worlds are named by whole numbers or by a mask of {self.n} flags")
+            raise TypeError(
+                f"worlds are named by whole numbers or by a mask of {self.n} flags: mask.astype(bool) makes one"
+            )
         array = array.astype(np.int64)
         if array.size and not (0 <= array.min() and array.max() < self.n):
             wrong = int(array[(array < 0) | (array >= self.n)][0])
             raise IndexError(f"world {wrong} is outside 0..{self.n - 1}")
         if np.unique(array).size != array.size:
-            raise ValueError("a world is named twice")
+            raise ValueError("a world is named twice: numbers name worlds, and a mask is made of booleans")
         return array
 
     # parameters

@@ -16,7 +16,7 @@ from ..data import Data
 from ..data_fields import DATA_FIELDS
 from ..fields import INPUT, REAL, STATE, Field
 from ..initial import FULLY_AWAKE
-from ..layout import checked, may_be_infinite, shown
+from ..layout import checked, may_be_infinite, may_fill, shown
 from ..model import Model
 from ..types import DisableBit, EnableBit
 
@@ -120,7 +120,7 @@ class Worlds:
         array = np.asarray(value)
         shape = rows.shape if array.ndim >= rows.ndim or rows.ndim == 1 else rows.shape[1:]
         number = checked(value, shape, field.dtype, f"batch.{name}", infinite=may_be_infinite(name))
-        if number.ndim == 0 and rows.ndim > 1 and number != 0 and rows[0].size != 1:
+        if number.ndim == 0 and rows.ndim > 1 and rows[0].size != 1 and not may_fill(field, number.item()):
             raise ValueError(
                 f"batch.{name}: expected shape {rows.shape} or {rows.shape[1:]}, got one number ({value!r})"
             )

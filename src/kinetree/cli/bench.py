@@ -36,7 +36,19 @@ def measured(argument: str, worlds: int, threads: int, seconds: float, rounds: i
 def shown(results: Sequence[dict[str, Any]]) -> Table:
     """The results as a table."""
     table = Table(title="microseconds for a step of a world; times faster than MuJoCo", title_justify="left")
-    for column in ("model", "contacts", "one world", "MuJoCo", "", "float64", "float32", "mujoco.batch", "", ""):
+    columns = (
+        "model",
+        "contacts",
+        "one world",
+        "mj_step",
+        "faster",
+        "float64",
+        "float32",
+        "mujoco.batch",
+        "float64 ×",
+        "float32 ×",
+    )
+    for column in columns:
         table.add_column(column, justify="left" if column == "model" else "right")
     for each in results:
         us, gain = each["microseconds"], each["faster"]
