@@ -116,11 +116,11 @@ def checked(
         if np.isfinite(a).all() and not (a == np.rint(a)).all():
             raise TypeError(f"{where}: expected {_kind(dtype)}, got {_describe(value, a)}")
     if dtype.kind in "fiu":
-        with np.errstate(over="ignore"):  # a number too large for the type becomes infinite, and is told as such
-            number = a.astype(dtype) if dtype.kind == "f" else a
-        bad = np.isnan(number) if infinite else ~np.isfinite(number)
+        bad = np.isnan(a) if infinite else ~np.isfinite(a)
         if bad.any():
-            raise ValueError(f"{_entry(where, bad)} is {number[bad].flat[0]}")
+            raise ValueError(f"{_entry(where, bad)} is {a[bad].flat[0]}")
+        if dtype.kind == "f":
+            number = fitting(a, dtype, where, infinite)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         bad = (a < limits.min) | (a > limits.max)
@@ -130,7 +130,18 @@ def checked(
         raise ValueError(f"{where}: expected flags (true or false), got {_describe(value, a)}")
     if a.ndim == 0 and not fill and math.prod(shape) != 1:
         raise ValueError(f"{where}: expected shape {shape}, got one number ({value!r})")
-    return a.astype(dtype)
+    return number if dtype.kind == "f" else a.astype(dtype)
+
+
+def fitting(numbers: np.ndarray, dtype: DTypeLike, where: str, infinite: bool = False) -> np.ndarray:
+    """Numbers in a real type, infinite ones too; refused are those that become infinite there, unless they may."""
+    with np.errstate(over="ignore"):
+        out = numbers.astype(dtype)
+    if not infinite and not np.isfinite(out).all():
+        bad = np.isinf(out) & np.isfinite(numbers)
+        if bad.any():
+            raise ValueError(f"{_entry(where, bad)} is {numbers[bad].flat[0]!s}, which does not fit {out.dtype}")
+    return out
 
 
 def _entry(where: str, bad: np.ndarray) -> str:

@@ -88,6 +88,12 @@ def check_near(
             )
 
 
+@pytest.fixture
+def handed_over(monkeypatch):
+    """Little work goes to threads too."""
+    monkeypatch.setattr("kinetree.batch.crew.AT_ONCE", 0)
+
+
 def equal_singles(model: kt.Model, steps: int, limit: float, note: str, dtype: str = "float64") -> None:
     """A batch and single worlds under the same controls stay together."""
     batch, u = scattered(model, dtype=dtype, threads=2), controls(model, (N, steps))
@@ -100,16 +106,19 @@ def equal_singles(model: kt.Model, steps: int, limit: float, note: str, dtype: s
             check_near(record[i], model, data, u[i], limit, ROUNDING[dtype], f"{note} world {i}")
 
 
+@pytest.mark.usefixtures("handed_over")
 @pytest.mark.parametrize("name", CORPUS)
 def test_smooth_worlds_equal_single_ones(name):
     equal_singles(smooth(loaded(name)), 100, BATCH, name)
 
 
+@pytest.mark.usefixtures("handed_over")
 @pytest.mark.parametrize("name", CORPUS)
 def test_worlds_in_contact_equal_single_ones(name):
     equal_singles(tight(loaded(name)), 100, BATCH_SOLVED, name)
 
 
+@pytest.mark.usefixtures("handed_over")
 @pytest.mark.parametrize("name", CORPUS)
 def test_steps_in_single_precision_are_near(name):
     equal_singles(loaded(name), 3, BATCH_SINGLE, name, "float32")
@@ -118,6 +127,7 @@ def test_steps_in_single_precision_are_near(name):
 BITS = ["kinetree/humanoid", "kinetree/ant", "tests/contacts", "tests/sensors", "dm_control/suite/quadruped.xml"]
 
 
+@pytest.mark.usefixtures("handed_over")
 @pytest.mark.parametrize("name", [each for each in CORPUS if any(each.startswith(b) for b in BITS)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_threads_order_and_number_of_worlds_change_no_bit(name, dtype):
@@ -131,7 +141,6 @@ def test_threads_order_and_number_of_worlds_change_no_bit(name, dtype):
         for label, ids, threads in (("two threads", np.arange(n), 2), ("permuted", order, 1), ("fewer", order[:13], 2)):
             batch = kt.Batch(model, len(ids), dtype, threads)
             batch.set_state(start.get_state(ids))
-            batch._crew.__dict__["threads"] = threads
             got = batch.rollout(u[ids], record=("qpos", "sensordata"))
             for field, values in got.items():
                 different = np.argwhere(values != wanted[field][ids])

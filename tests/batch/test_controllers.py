@@ -488,7 +488,7 @@ def test_calls_that_do_not_fit_are_refused():
     quat[1, 3:7] = 0.0
     with pytest.raises(ValueError, match=r"the quaternion of joint .*, target\[1, 3:7\], is zero"):
         spd.step(quat)
-    with pytest.raises(ValueError, match=r"target\[0\] is inf"):
+    with pytest.raises(ValueError, match=r"target\[0\] is 1e\+200, which does not fit float32"):
         spd.torque(np.full(model.nq, 1e200))  # too large for single precision
     with pytest.raises(ValueError, match="target: expected shape"):
         spd.step(np.ones(3))

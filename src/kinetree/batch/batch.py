@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import os
 import threading
 import weakref
@@ -38,12 +39,10 @@ from .lanes import LaneData
 from .parameters import Parameters, Places
 from .plan import FRESH, Block, Plan, Rows
 from .rollout import roll_out
+from .saved import check_counts, checked_parts
 from .stable_pd import BatchStablePD
 from .telling import Told
-from .worlds import INPUTS, OF_SLEEP, RESULTS, WRITTEN, Worlds, dtype_of, shape_of, state_names
-
-WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
-
+from .worlds import INPUTS, OF_SLEEP, RESULTS, WIDTHS, WRITTEN, Worlds, dtype_of, shape_of, state_names
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -245,7 +244,7 @@ class Batch(NamedAccess):
             raise ValueError(f"controls: expected shape (nstep, {nu}) or ({self.n}, nstep, {nu}), got {array.shape}")
         if nstep is not None and nstep != array.shape[-2]:
             raise ValueError(f"controls are for {array.shape[-2]} steps, and nstep is {nstep}")
-        array = checked(array, array.shape, "float64", "controls").astype(self.dtype)
+        array = checked(array, array.shape, self.dtype, "controls")
         return [Rows("ctrl", np.ascontiguousarray(array), steps=True, shared=array.ndim == 2)], array.shape[-2]
 
     @alone
@@ -374,6 +373,13 @@ class Batch(NamedAccess):
             raise ValueError("a world is named twice: numbers name worlds, and a mask is made of booleans")
         return array
 
+    def _one(self, call: str, i: Any) -> int:
+        """The number of one world."""
+        ids = self._ids(i)
+        if i is None or ids.size != 1:
+            raise ValueError(f"batch.{call} is about one world, and got {'none' if i is None else ids.size}")
+        return int(ids[0])
+
     # parameters
 
     @alone
@@ -384,10 +390,10 @@ class Batch(NamedAccess):
         that follow from the field are computed anew, as `kt.set_const` does, on lanes. Returns what all worlds have now,
         read-only. From the first call on, edits of real numbers of the model itself are not followed any more.
         """
-        name = name.replace("opt.", "opt_", 1)
+        name = name.replace(".", "_", 1) if name.startswith(("opt.", "stat.")) else name
         worlds, parameters = self._ids(ids), self._parameters or Parameters(self.model, self.n, self.dtype)
+        parameters.check(name, given=values is not None)
         if values is None:
-            parameters.check(name)
             values = parameters.rows[name][worlds] if name in parameters.rows else parameters.of_model(name)
         first = self._parameters is None
         if first:
@@ -424,10 +430,10 @@ class Batch(NamedAccess):
 
     def get_model(self, i: int) -> Model:
         """The model of one world: a copy of the batch's, with that world's numbers."""
-        (world,) = self._ids(i)
+        world = self._one("get_model", i)
         if self._parameters is None:
             return copy.copy(self.model)
-        return self._parameters.model_of(self.model, int(world))
+        return self._parameters.model_of(self.model, world)
 
     # states
 
@@ -446,57 +452,64 @@ class Batch(NamedAccess):
             data.reset_keyframe(keyframe)
             self._worlds.refresh_start()
             self._worlds.reset(worlds)
-            for name in (*INPUTS, *state_names(self.model)):
-                self._worlds.add(name)[worlds] = data._arrays[name].reshape(shape_of(name, self.model))
+            self._worlds.write(
+                {
+                    name: data._arrays[name].reshape(shape_of(name, self.model))
+                    for name in (*INPUTS, *state_names(self.model))
+                },
+                worlds,
+                "reset",
+            )
         self._told.forget(worlds)
 
     def get_data(self, i: int) -> Data:
         """A Data in the state of one world, after `kt.forward`: to look at, to render, or to go on with."""
-        (world,) = self._ids(i)
-        model = self.model if self._parameters is None else self.get_model(int(world))
+        world = self._one("get_data", i)
+        model = self.model if self._parameters is None else self.get_model(world)
         data = Data(model)
         names = (*INPUTS, *state_names(self.model))
-        self._worlds.put(int(world), data, [name for name in names if name not in OF_SLEEP])
+        self._worlds.put(world, data, [name for name in names if name not in OF_SLEEP])
         if "tree_asleep" in names:  # poses of what sleeps are computed while it is awake
             pipeline.forward(model, data)
-            self._worlds.put(int(world), data, names)
+            self._worlds.put(world, data, names)
             data._arrays["edition_asleep"][0] = model._constant("edition")
             pipeline.update_sleep(model, data)
         pipeline.forward(model, data)
-        self._worlds.put(int(world), data, names)  # counts of warnings and readings are those of the world
+        self._worlds.put(world, data, names)  # counts of warnings and readings are those of the world
         return data
 
     @alone
     def set_data(self, i: int, data: Data) -> None:
         """Take state and inputs of a Data for one world."""
-        (world,) = self._ids(i)
+        world = self._one("set_data", i)
         if not isinstance(data, Data) or data.sizes is not self.model.sizes:
             raise ValueError("set_data: this Data belongs to another model")
-        self._worlds.take(int(world), data, (*INPUTS, *state_names(self.model)))
+        self._worlds.take(world, data, (*INPUTS, *state_names(self.model)))
+        self._told.forget(np.array([world]))
 
     @alone
     def set_state(self, state: Any, ids: Any = None) -> None:
-        """Write vectors that `get_state` of a Batch or Data gave: one for all worlds, or a row for each."""
+        """Write vectors that `get_state` of a Batch or Data gave: one for all worlds, or a row for each.
+
+        Numbers that are not finite are taken as they are, so that what `get_state` gave always goes back: a world in a bad
+        state is reset by its next step.
+        """
         worlds = self._ids(ids)
         vectors = np.asarray(state)
-        size = sum(self._worlds.add(name)[0].size for name in WRITTEN_STATE)
+        sizes = [math.prod(shape_of(name, self.model)) for name in WRITTEN_STATE]
+        size = sum(sizes)
         if vectors.shape not in ((size,), (len(worlds), size)) or vectors.dtype.kind not in "fiu":
             raise ValueError(f"state: expected shape ({len(worlds)}, {size}) or ({size},), got {vectors.shape}")
-        if not np.isfinite(vectors).all():
-            raise ValueError("state: not all numbers are finite")
-        vectors = np.broadcast_to(vectors, (len(worlds), size))
-        at = 0
-        for name in WRITTEN_STATE:
-            rows = self._worlds.add(name)
-            count = rows[0].size
-            part_of_it = vectors[:, at : at + count].reshape(len(worlds), *rows.shape[1:])
-            rows[worlds] = part_of_it != 0 if rows.dtype == bool else part_of_it
-            at += count
+        parts = np.split(np.broadcast_to(vectors, (len(worlds), size)), np.cumsum(sizes)[:-1], axis=1)
+        shapes = {name: (len(worlds), *shape_of(name, self.model)) for name in WRITTEN_STATE}
+        values = {name: part.reshape(shapes[name]) for name, part in zip(WRITTEN_STATE, parts, strict=True)}
+        self._worlds.write(values, worlds, "state")
+        self._told.forget(worlds)
 
     def get_state(self, ids: Any = None) -> np.ndarray:
         """State and inputs of worlds, a row of numbers for each: MuJoCo's mjSTATE_INTEGRATION, as `Data.get_state` has it."""
         worlds = self._ids(ids)
-        parts = [self._worlds.add(name)[worlds].astype(np.float64).reshape(len(worlds), -1) for name in WRITTEN_STATE]
+        parts = [self._worlds.of(name, worlds).astype(np.float64).reshape(len(worlds), -1) for name in WRITTEN_STATE]
         return np.concatenate(parts, axis=1)
 
     @property
@@ -525,26 +538,15 @@ class Batch(NamedAccess):
     def _saved(self) -> dict[str, Any]:
         rows = {name: array.copy() for name, array in self._worlds.rows.items()}
         own = {} if self._parameters is None else {name: array.copy() for name, array in self._parameters.rows.items()}
-        gates = {} if self._parameters is None else dict(self._parameters.gates)
-        return {
-            "rows": rows,
-            "resets": self._worlds.resets.copy(),
-            "fresh": dict(self._fresh),
-            "own": own,
-            "gates": gates,
-        }
+        return {"rows": rows, "resets": self._worlds.resets.copy(), "fresh": dict(self._fresh), "own": own}
 
     def _take_over(self, saved: dict[str, Any]) -> None:
+        parameters = checked_parts(self.model, self.n, self.dtype, saved)
         for name, array in saved["rows"].items():
-            target = self._worlds.add(name)
-            if array.shape != target.shape or array.dtype != target.dtype:
-                raise ValueError(f"this Batch is damaged: {name} has shape {array.shape}, not {target.shape}")
-            target[...] = array
+            self._worlds.add(name)[...] = array
         self._worlds.resets[...] = saved["resets"]
         self._fresh.update(saved["fresh"])
-        if saved["own"]:
-            parameters = Parameters(self.model, self.n, self.dtype)
-            parameters.rows, parameters.gates = saved["own"], saved["gates"]
+        if parameters is not None:
             self.__dict__.update(_parameters=parameters, _version=1)
         self._told.forget(np.arange(self.n))
 
@@ -566,6 +568,7 @@ WRITTEN_STATE = tuple(
 
 
 def _restore(model: Model, n: int, dtype: str, threads: int, saved: dict[str, Any]) -> Batch:
+    check_counts(model, n, dtype, threads, saved)
     out = Batch(model, n, dtype, threads)
     out._take_over(saved)
     return out

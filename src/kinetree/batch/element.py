@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import math
 from typing import Any
 
 import numpy as np
 
 from ..data_fields import DATA_FIELDS
+from ..layout import checked, may_fill
 from ..model import Model
 from ..named import Element
 
@@ -23,7 +24,11 @@ class _LastAxis:
 
 
 class BatchElement(Element):
-    """One named element in all worlds; its attributes are views, and assigning writes through."""
+    """One named element in all worlds; its attributes are views, and assigning writes through.
+
+    What is assigned is one number, what one world gets, (k,), or a row for each, (n, k); of an element with one entry that has
+    no axis, a vector has an entry for each world.
+    """
 
     __slots__ = ("_batch",)
     _batch: Any
@@ -53,11 +58,16 @@ class BatchElement(Element):
         if attribute in (*Element.__slots__, "_batch"):
             raise AttributeError(f"{attribute} of {self!r} is read-only")
         name, view = self._view(attribute)
-        whole = np.array(getattr(self._batch, name))  # so that all is checked before anything is written
-        target = np.moveaxis(Element(_LastAxis(SimpleNamespace(**{name: whole})), DATA_FIELDS, self._model, self._kind,
-                                     self.id)._rows(attribute)[1], -1, 0)  # fmt: skip
-        target[...] = np.reshape(value, target.shape) if np.size(value) == target.size else value
-        setattr(self._batch, name, whole)
+        field, of_one = DATA_FIELDS[name], view.shape[1:]
+        if not view.flags.writeable:
+            raise AttributeError(f"batch.{name} is read-only: it is set by {field.stage!r}")
+        shape = of_one if np.shape(value) == of_one else view.shape
+        number = checked(value, shape, view.dtype, f"{self!r}.{attribute}")
+        if number.ndim == 0 and math.prod(of_one) != 1 and not may_fill(field, number.item()):
+            raise ValueError(
+                f"{self!r}.{attribute}: expected shape {view.shape} or {of_one}, got one number ({value!r})"
+            )
+        view[...] = number
 
     def __reduce__(self) -> tuple:
         return self._batch._element, (self._kind, self.id)

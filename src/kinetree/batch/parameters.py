@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..derived.shared import COUNTED, gates
-from ..derived.table import DERIVED, groups_of
+from ..derived.table import DERIVED, PARTLY, groups_of
 from ..errors import ModelError, nearest
 from ..fields import REAL, Field
 from ..layout import checked, may_be_infinite, may_fill
@@ -52,7 +52,7 @@ class Parameters:
 
         derive: runs a plan that derives groups of constants on worlds. Nothing is changed if some of it is refused.
         """
-        given = self.given(name, values, len(ids))
+        given = self.checked(name, values, len(ids))
         rows = {name: self._copied(name)}
         rows[name][ids] = given
         groups = groups_of([name])
@@ -71,13 +71,13 @@ class Parameters:
         self.rows, self.gates = {**self.rows, **rows}, opened
         return more
 
-    def given(self, name: str, values: Any, count: int) -> np.ndarray:
+    def checked(self, name: str, values: Any, count: int) -> np.ndarray:
         """Checked values of a field: a row for each of so many worlds, or one for all."""
-        field = self.check(name)
+        field = self.check(name, given=False)
         return _checked(name, field, values, (count, *field.shape(self.base.sizes)), self._dtype)
 
-    def check(self, name: str) -> Field:
-        """The field of a name, if worlds may have their own numbers of it."""
+    def check(self, name: str, given: bool = True) -> Field:
+        """The field of a name, if worlds may have their own numbers of it. given: by a user; else it may follow from others."""
         field = FIELDS.get(name)
         if field is None:
             raise AttributeError(f"model has no field {name!r}: {nearest(name, FIELDS)}")
@@ -85,6 +85,8 @@ class Parameters:
             raise AttributeError(
                 f"{name} is shared by all worlds: only real numbers that may be edited are a world's own"
             )
+        if given and name in DERIVED and name not in PARTLY:
+            raise AttributeError(f"{name} follows from other fields, by which it would be written over: expand those")
         return field
 
     def _copied(self, name: str) -> np.ndarray:
@@ -124,6 +126,15 @@ class Parameters:
             if bad.any() and name in DERIVED and not may_be_infinite(name):
                 world, *at = np.argwhere(bad)[0].tolist()
                 raise ModelError(f"world {ids[world]}: {name}{at} would be {array[ids][bad][0]}")
+
+    def restore(self, rows: Mapping[str, np.ndarray]) -> None:
+        """Take rows over that were saved, and checked since."""
+        self.rows = {name: np.array(array, order="C") for name, array in rows.items()}
+        for name, array in self.rows.items():
+            others = {other: each for other, each in self.rows.items() if other != name}
+            check_parameter(self.base, _Wide(self.base, others), name, np.moveaxis(array, 0, -1))
+        if not COUNTED.isdisjoint(self.rows):
+            self.gates = self.opened(self.rows)
 
     def open(self, models: LaneModels) -> None:
         """Have models of lanes expect such rows."""

@@ -114,6 +114,8 @@ def roll_out(
 
 def _to_record(batch: Batch, record: Sequence[str], count: int, stable: bool) -> Record:
     """Arrays for what is recorded after each step."""
+    if isinstance(record, str):
+        raise TypeError(f"record: give a tuple of names, as in record=({record!r},)")
     out: Record = {}
     for name in record:
         if stable and name == "torque":

@@ -7,7 +7,7 @@ after the block; what is bound is copied out before. Memory so depends on the st
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..data import Data
 from ..data_fields import DATA_FIELDS
 from ..fields import INPUT, REAL, STATE, Field
 from ..initial import FULLY_AWAKE
-from ..layout import checked, may_be_infinite, may_fill, shown
+from ..layout import checked, fitting, may_be_infinite, may_fill, shown
 from ..model import Model
 from ..types import DisableBit, EnableBit
 
@@ -34,6 +34,8 @@ WRITTEN = (*INPUTS, *STATES, "qacc")  # what users write; qacc is what inverse d
 PACKED = ("time", "energy", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "ctrl")
 # Rows that are made when somebody first looks at them.
 ON_DEMAND = tuple(name for name in INPUTS if name not in ("ctrl", "mocap_pos", "mocap_quat"))
+
+WIDTHS = {"float64": 8, "float32": 16}  # worlds side by side: what one AVX-512 register holds
 
 
 def state_names(model: Model) -> tuple[str, ...]:
@@ -119,7 +121,7 @@ class Worlds:
         rows = self.add(name)
         array = np.asarray(value)
         shape = rows.shape if array.ndim >= rows.ndim or rows.ndim == 1 else rows.shape[1:]
-        number = checked(value, shape, field.dtype, f"batch.{name}", infinite=may_be_infinite(name))
+        number = checked(value, shape, dtype_of(field, self.real), f"batch.{name}", infinite=may_be_infinite(name))
         if number.ndim == 0 and rows.ndim > 1 and rows[0].size != 1 and not may_fill(field, number.item()):
             raise ValueError(
                 f"batch.{name}: expected shape {rows.shape} or {rows.shape[1:]}, got one number ({value!r})"
@@ -146,12 +148,33 @@ class Worlds:
             asleep = self.rows["tree_asleep"]
             asleep[ids] = np.where(asleep[ids] >= 0, FULLY_AWAKE, asleep[ids])
 
+    def of(self, name: str, ids: np.ndarray) -> np.ndarray:
+        """What some worlds have of a field, (worlds, …); rows are not made for it."""
+        if name in self.rows:
+            return self.rows[name][ids]
+        return np.broadcast_to(self.start[name], (len(ids), *self.start[name].shape))
+
+    def write(self, values: Mapping[str, np.ndarray], ids: np.ndarray, where: str) -> None:
+        """Write numbers into some worlds, (…) or (worlds, …) of each field; rows are made where it is not the start's.
+
+        Numbers that are not finite stay so. Nothing is written if one does not fit.
+        """
+        fit = {}
+        for name, numbers in values.items():
+            of_type = dtype_of(DATA_FIELDS[name], self.real)
+            fit[name] = (
+                fitting(numbers, of_type, f"{where}: {name}") if of_type.kind == "f" else numbers.astype(of_type)
+            )
+        for name, numbers in fit.items():
+            if name in self.rows or not (numbers == self.start[name]).all():
+                self.add(name)[ids] = numbers
+
     def take(self, i: int, data: Data, names: Iterable[str]) -> None:
         """Copy a Data into the rows of one world."""
-        for name in names:
-            self.add(name)[i] = data._arrays[name].reshape(shape_of(name, self.model))
+        values = {name: data._arrays[name].reshape(shape_of(name, self.model)) for name in names}
+        self.write(values, np.array([i]), "set_data")
 
     def put(self, i: int, data: Data, names: Iterable[str]) -> None:
         """Copy the rows of one world into a Data."""
         for name in names:
-            data._arrays[name][...] = self.add(name)[i].reshape(data._arrays[name].shape)
+            data._arrays[name][...] = self.of(name, np.array([i])).reshape(data._arrays[name].shape)

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 FIXED, POSE, INERTIA = 1, 2, 4  # sums and bounds; what poses at qpos0 give; what the inertia matrix there gives
 ALL_GROUPS = FIXED | POSE | INERTIA
 
-# Real fields that are derived, and in which group. Parts of five are given all the same: boxes and balls around meshes,
-# sizes of geoms but height fields, the coefficients in geom_fluid, and eq_data but for second anchors of
-# connects and poses that welds keep.
+# Real fields that are derived, and in which group. Parts of five, PARTLY, are given all the same: boxes and balls around
+# meshes, sizes of geoms but height fields, the coefficients in geom_fluid, and eq_data but for second anchors of connects and
+# poses that welds keep.
+PARTLY = ("geom_size", "geom_aabb", "geom_rbound", "geom_fluid", "eq_data")
 DERIVED: dict[str, int] = {
     "body_subtreemass": FIXED,
     "body_margin": FIXED,
