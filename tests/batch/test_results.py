@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.data_fields import DATA_FIELDS
+from kinetree.kernel import kernel
 
 N = 11  # a block and some: lanes of the second hold worlds of the first
 NEAR = 1e-9  # lanes sum in another order; contacts magnify that (`BATCH_SOLVED` is that of whole motions)
@@ -190,6 +191,16 @@ def test_forces_of_a_step_of_rk4_are_refused():
     assert batch.read("cacc").any()
 
 
+def test_momentum_after_a_step_of_rk4_is_that_of_its_last_pass():
+    model = kt.load("humanoid")
+    model.opt.integrator = kt.Integrator.RK4
+    batch = scattered(model, 5)
+    data, momentum = single(model, batch, 9), batch.bind("subtree_angmom")
+    batch.step()
+    kt.step(model, data)
+    check(momentum[9], data, "subtree_angmom", "RK4")
+
+
 SLEEPERS = """
 <mujoco>
   <option timestep=".005"><flag sleep="enable"/></option>
@@ -218,3 +229,37 @@ def test_what_sleeps_is_read_alone():
     for line in (lambda: batch.bind("cacc"), lambda: batch.rollout(nstep=1, record=["subtree_linvel"])):
         with pytest.raises(ValueError, match="trees that sleep"):
             line()
+
+
+@kernel
+def push_all(m, d):
+    """A controller: the same for every actuator."""
+    for k in range(m.nu):
+        d.ctrl[k] = 0.1
+
+
+def test_results_on_demand_are_recorded_under_controllers():
+    model = kt.load("quadruped")
+    batch = scattered(model)
+    first, second = batch.copy(), batch.copy()
+    wanted = batch.rollout(np.full((3, model.nu), 0.1), record=LAZY)
+    in_step = first.rollout(controller=push_all, nstep=3, record=LAZY)
+    between = second.rollout(controller=lambda batch, k: np.full(model.nu, 0.1), nstep=3, record=LAZY)
+    for name in LAZY:
+        assert wanted[name].any()
+        assert np.array_equal(in_step[name], wanted[name]), name
+        assert np.array_equal(between[name], wanted[name]), name
+
+
+@pytest.mark.parametrize("integrator", ["EULER", "IMPLICITFAST"])
+def test_results_on_demand_are_recorded_under_stable_pd(integrator):
+    model = kt.load("humanoid")
+    model.opt.integrator = kt.Integrator[integrator]
+    batch = scattered(model, 5)
+    spd, target = kt.StablePD(model, 20.0, 2.0), np.array(model.qpos0)
+    data = single(model, batch, 8)
+    out = batch.rollout(controller=spd, target=target, nstep=2, record=LAZY)
+    for k in range(2):
+        spd.step(data, target)
+        for name in LAZY:
+            check(out[name][8, k], data, name, f"step {k}")
