@@ -25,11 +25,9 @@ from ..driver import check_nstep
 from ..errors import BusyError, UnsupportedFeatureError, nearest
 from ..kernel.machine import machine
 from ..layout import checked, read_only
-from ..makers import MAKERS, chain, makers_of
 from ..model import Model
 from ..named import NamedAccess
 from ..notices import get_ready
-from ..staleness import LAZY
 from ..types import EnableBit
 from .blocks import DERIVE
 from .controllers import FREE, Under
@@ -38,6 +36,17 @@ from .element import BatchElement
 from .lanes import LaneData
 from .parameters import Parameters, Places
 from .plan import FRESH, Block, Plan, Rows
+from .results import (
+    found_by_inverse,
+    has_place,
+    is_read_alone,
+    read_of,
+    refuse_unless_found,
+    refuse_unless_shown,
+    stages_for,
+    stages_wanted,
+    wanted,
+)
 from .rollout import roll_out
 from .saved import check_counts, checked_parts
 from .stable_pd import BatchStablePD
@@ -125,20 +134,20 @@ class Batch(NamedAccess):
 
         After `step` that is the pass before the last step, as in MuJoCo.
         """
+        if name == "energy":
+            refuse_unless_found(self.model, name)
         if name in self._worlds.rows or name in WRITTEN:
             return self._worlds.shown(name)
         if name not in self._bound:
             self._refuse_unless_per_world(name)
+            if name != "qfrc_inverse":  # which `inverse` finds
+                refuse_unless_found(self.model, name)
             self._bound[name] = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(DATA_FIELDS[name], self.dtype))
         return read_only(self._bound[name])
 
     def _refuse_unless_per_world(self, name: str) -> None:
-        field = DATA_FIELDS.get(name)
-        if field is None or not field.shown:
-            raise AttributeError(
-                f"batch has no {name!r}: {nearest(name, [f for f in DATA_FIELDS if DATA_FIELDS[f].shown])}"
-            )
-        if not field.per_world or field.growing:
+        refuse_unless_shown(name)
+        if not has_place(name):
             raise ValueError(
                 f"{name} has no fixed place in a block of worlds: see batch.read({name!r}), or batch.get_data(i)"
             )
@@ -170,33 +179,25 @@ class Batch(NamedAccess):
     def read(self, name: str, ids: Any = None) -> Any:
         """A field as it is at the present state of worlds: computed for this call by the stages that it needs, and no others.
 
-        The state stays as it is. Fields without a fixed size (contacts, rows) are computed world by world, and come as a list.
+        The state stays as it is. Fields that worlds have no place for are computed world by world; those without a fixed size
+        (contacts, rows) come as a list.
         """
         worlds = self._ids(ids)
-        field = DATA_FIELDS.get(name)
         if name in WRITTEN and name != "qacc":
             return self._worlds.add(name)[worlds].copy()
-        if field is None or not field.shown or not field.per_world or field.growing:
-            if field is None or not field.shown:
-                self._refuse_unless_per_world(name)
-            found = [np.array(getattr(self.get_data(int(i)), name)) for i in worlds]
-            return found if field is not None and field.growing else np.array(found)
+        refuse_unless_shown(name)
+        field = DATA_FIELDS[name]
+        stages = stages_for(self.model, name)
+        if is_read_alone(self.model, name):
+            found = [read_of(self.get_data(int(i)), name) for i in worlds]
+            if field.growing:
+                return found
+            shape, dtype = shape_of(name, self.model), dtype_of(field, self.dtype)
+            return np.array(found, dtype).reshape(len(worlds), *shape)
         out = np.zeros((self.n, *shape_of(name, self.model)), dtype_of(field, self.dtype))
-        stages = self._stages_for(name)
         plan = self._plan(state_names(self.model), {name: out}, stages, keep=False)
         self._run(worlds, stages=stages, plan=plan, keep=False)
         return out[worlds]
-
-    def _stages_for(self, name: str) -> list[Any]:
-        """The stages that make a field, in their order."""
-        if name in LAZY:
-            return [pipeline.forward, *(lazy.run for lazy in LAZY[name])]
-        makers = [maker for maker in makers_of(name) if maker in MAKERS]
-        if not makers or DATA_FIELDS[name].stage == "sensor" or name in ("qacc", "energy"):
-            return [pipeline.forward]
-        if MAKERS[makers[0]].call != "kt.forward":
-            raise ValueError(f"batch.{name} is no result of forward dynamics: {MAKERS[makers[0]].call} computes it")
-        return list(chain(makers[:1]))
 
     def rollout(
         self,
@@ -267,9 +268,9 @@ class Batch(NamedAccess):
         self._follow_model()
         order = self._in_blocks(self._ids(ids))
         code = under.entry.on(lanes, model)
-        for stage in stages:
-            stage.compile_for(lanes, model)
         plan = plan or self._usual_plan(stages, takes)
+        for stage in (*stages, *stages_wanted(plan.constants)):
+            stage.compile_for(lanes, model)
         shared = {"stop": self._crew.stop, "resets": self._worlds.resets}
         before, after, news = dict(self._fresh), dict(self._fresh), []
 
@@ -303,13 +304,18 @@ class Batch(NamedAccess):
         names = state_names(self.model)
         key = (names, self._worlds.inputs, tuple(self._bound), tuple(stages), takes)
         if key not in self._plans:
-            self._plans[key] = self._plan(names, self._results, stages, takes)
+            results = self._results
+            if pipeline.inverse in stages:
+                results = {name: rows for name, rows in results.items() if found_by_inverse(name)}
+                results["qfrc_inverse"] = self._bound["qfrc_inverse"]
+            self._plans[key] = self._plan(names, results, stages, takes)
         return self._plans[key]
 
     @property
     def _results(self) -> dict[str, np.ndarray]:
-        """Rows of results that go out in every call."""
-        return {**{name: self._worlds.rows[name] for name in RESULTS}, **self._bound}
+        """Rows of results that go out in every call, but for what `inverse` alone finds."""
+        bound = {name: rows for name, rows in self._bound.items() if name != "qfrc_inverse"}
+        return {**{name: self._worlds.rows[name] for name in RESULTS}, **bound}
 
     def _plan(
         self,
@@ -334,7 +340,8 @@ class Batch(NamedAccess):
             + [Rows("touching", self._worlds.touching)],
             "control": list(control), "record": list(record),
         }  # fmt: skip
-        return Plan(tables, stages, {"when": self._worlds.when.ctypes.data})
+        on_demand = wanted([*results, *(rows.name for rows in record)])
+        return Plan(tables, stages, {"when": self._worlds.when.ctypes.data, **on_demand})
 
     def _new_block(self) -> Block:
         if self._parameters is None:

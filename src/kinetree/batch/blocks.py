@@ -9,11 +9,14 @@ MuJoCo: the loop of mujoco.batch. Reads and writes: what `state`, `inputs`, ... 
 from __future__ import annotations
 
 from ..bad_states import KINDS_OF_RETURN, LACKS_ROOM, begin_pass, lacked_room
+from ..constraint.rne_post import rne_post_constraint
 from ..derived.derive import derive
 from ..dynamics.camlight import camlight
 from ..dynamics.com import com_pos
 from ..dynamics.kinematics import kinematics
 from ..dynamics.sleep import update_sleep
+from ..dynamics.sleep_state import DOFS, DOFS_END
+from ..dynamics.subtree import subtree_vel
 from ..dynamics.tendon import tendon, tendon_path
 from ..dynamics.transmission import transmission
 from ..fields import Field
@@ -41,11 +44,12 @@ LAYOUT = Layout(
         "resets": Field("resets", "nworld", "int64", "1", "how often each world was reset", "driver"),
     },
     # width: worlds of a block. at: the first world of the block at hand. nstep: steps to make. news: 1 if there is something to
-    # tell. fresh_*: flags of results on demand.
+    # tell. fresh_*: flags of results on demand. wants_*: whether these are asked for.
     # bad, number, lastinfo, before, was_reset, time, when: addresses.
     dict.fromkeys(
         (*(f"n{name}" for name in TABLES), "nstage", "width", "at", "nstep", "news", "fresh_pos", "fresh_vel", "fresh_subtree",
-         "fresh_rne", "bad", "number", "lastinfo", "before", "was_reset", "time", "when"),
+         "fresh_rne",
+         "wants_subtree", "wants_rne", "bad", "number", "lastinfo", "before", "was_reset", "time", "when"),
         "int64",
     ),
 )  # fmt: skip
@@ -90,6 +94,26 @@ def bring(m, d, b, end):
         place_sleepers(m, d)
     d.flg_energypos[0], d.flg_energyvel[0] = b.fresh_pos != 0, b.fresh_vel != 0
     d.flg_subtreevel[0], d.flg_rnepost[0] = b.fresh_subtree != 0, b.fresh_rne != 0
+
+
+@kernel
+def exchange_velocities(d):
+    """qvel of what is awake, and what the last pass saw of it, change places."""
+    for run in range(d.nawake_run[0]):
+        for i in range(d.awake_run[run, DOFS], d.awake_run[run, DOFS_END]):
+            now, seen = d.qvel[i], d.qvel_seen[i]
+            d.qvel[i], d.qvel_seen[i] = seen, now
+
+
+@kernel
+def find_on_demand(m, d, b):
+    """Results on demand that are asked for, where no sensor has: as `Data.require` finds them, of what the last pass saw."""
+    if b.wants_subtree != 0 and not d.flg_subtreevel[0]:
+        subtree_vel(m, d)
+    if b.wants_rne != 0 and not d.flg_rnepost[0]:
+        exchange_velocities(d)
+        rne_post_constraint(m, d)
+        exchange_velocities(d)
 
 
 @kernel
@@ -174,6 +198,8 @@ def make_steps(m, d, b, end, *controller):
             copy_parts(d, b.control, b.ncontrol, b.width, lane, b.order[minimum(b.at + lane, end - 1)], step, True)
         if one_step(m, d, b, end, *controller) != 0:
             return LACKS_ROOM
+        if b.nrecord > 0:
+            find_on_demand(m, d, b)
         for lane in range(minimum(b.width, end - b.at)):
             copy_parts(d, b.record, b.nrecord, b.width, lane, b.order[b.at + lane], step, False)
     return 0
@@ -201,6 +227,7 @@ def run_blocks(m, d, b, end, *controller):
         status = make_steps(m, d, b, end, *controller) if b.nstage == 0 else run_stages(m, d, b)
         if status != 0:
             return status
+        find_on_demand(m, d, b)
         give(m, d, b, end)
         b.at = b.at + b.width
     return 0

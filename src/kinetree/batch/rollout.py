@@ -14,6 +14,7 @@ from ..kernel.order import is_kernel
 from .controllers import FREE, Under, UnderKernel
 from .gains import targets
 from .plan import Plan, Rows
+from .results import refuse_unless_found
 from .stable_pd import BatchStablePD, roll_out_under, rows_under
 from .worlds import INPUTS, dtype_of, shape_of, state_names
 
@@ -123,6 +124,7 @@ def _to_record(batch: Batch, record: Sequence[str], count: int, stable: bool) ->
         else:
             if name not in batch._worlds.rows and name not in INPUTS:
                 batch._refuse_unless_per_world(name)
+            refuse_unless_found(batch.model, name)
             shape = batch.n, count, *shape_of(name, batch.model)
             out[name] = np.zeros(shape, dtype_of(DATA_FIELDS[name], batch.dtype))
     return out

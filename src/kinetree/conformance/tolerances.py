@@ -151,5 +151,14 @@ BATCH = 1e-10
 BATCH_SOLVED = 1e-8
 """The same in contact, solved to a tight tolerance."""
 
-BATCH_SINGLE = 1e-5
-"""Three steps of a batch in single precision against double, relative to the largest number of qpos."""
+BATCH_SINGLE = {
+    "all": 1e-5,
+    "tests/models/convex.xml": 3e-3,
+    "dm_control/locomotion/walkers/assets/humanoid_CMU_V2019.xml": 1e-4,
+    "dm_control/locomotion/walkers/assets/humanoid_CMU_V2020.xml": 1e-4,
+    "dm_control/locomotion/walkers/assets/fruitfly_v2/floor.xml": 5e-4,
+    "dm_control/locomotion/walkers/assets/fruitfly_v2/fruitfly.xml": 5e-4,
+    "dm_control/mjcf/test_assets/robot_arm.xml": 5e-4,
+}
+"""Three steps of a batch in single precision against double, relative to the largest number of qpos. In models that are named
+shapes overlap deeply in the initial state, and stiff contacts make much of a rounding of their depth."""
