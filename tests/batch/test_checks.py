@@ -321,3 +321,11 @@ def test_what_follows_from_other_fields_is_not_given(humanoid, name):
     humanoid.expand("body_mass", 2.0 * humanoid.model.body_mass)
     before = humanoid._parameters.rows.get(name)
     assert before is None or np.array_equal(humanoid.expand(name), before)  # to look at
+
+
+def test_frames_of_simple_bodies_are_kept_in_single_precision_too():
+    model = kt.load(SLEEPY.replace('<joint name="x" type="slide"/>', '<joint name="x" type="slide" axis=".1 .3 .7"/>'))
+    batch = kt.Batch(model, N, "float32", threads=1)
+    assert (model.body_simple > 0).any() and (model.jnt_axis != model.jnt_axis.astype(np.float32)).any()
+    batch.expand("jnt_axis", model.jnt_axis)
+    assert np.array_equal(again(batch, lambda arguments: None).expand("jnt_axis"), batch.expand("jnt_axis"))
