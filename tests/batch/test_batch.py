@@ -418,3 +418,67 @@ def test_ten_million_steps_leave_memory_flat():
         for _ in range(100):
             batch.step(98)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kB
+
+
+PILES = "<mujoco><option timestep='.004' sleep_tolerance='1e-3'><flag sleep='enable'/></option><worldbody>" + "".join(
+    f"<body pos='{k} 0 0.1'><freejoint/><geom type='box' size='.1 .1 .1'/></body>" for k in range(3)
+) + "<geom type='plane' size='9 9 1'/></worldbody></mujoco>"  # fmt: skip
+
+
+def test_sleepers_are_where_they_are_in_their_own_world():
+    """Worlds whose boxes sleep in other places, some of which are kicked against a neighbour's."""
+    model, n = kt.load(PILES), 24
+    batch, rng = kt.Batch(model, n, threads=1), np.random.default_rng(0)
+    shift = rng.uniform(-0.3, 0.3, (n, 3))
+    batch.qpos[:, [1, 8, 15]] += shift
+    batch.step(300)
+    assert (batch.read("ntree_awake") == 0).all()
+    batch.qvel[::5, 0] = 4.0
+    order = rng.permutation(n)
+    other = kt.Batch(model, n, threads=1)
+    for mine, its in enumerate(order):
+        other.set_data(mine, batch.get_data(int(its)))
+    worlds = [batch.get_data(i) for i in (0, 5, 7)]
+    np.testing.assert_allclose(batch.read("xpos")[[0, 5, 7]], [world.xpos for world in worlds], atol=1e-12)
+    batch.step(200)
+    for data, i in zip(worlds, (0, 5, 7), strict=True):
+        kt.step(model, data, 200)
+        np.testing.assert_allclose(batch.qpos[i], data.qpos, atol=1e-6, err_msg=f"world {i}")
+    other.step(200)
+    assert np.array_equal(other.qpos, batch.qpos[order])
+
+
+def test_a_reset_clears_inputs_and_counts_once():
+    model = kt.load(HEAP)
+    batch = kt.Batch(model, 9, threads=1)
+    batch.qfrc_applied[8, 0] = np.nan
+    with pytest.warns(kt.SimulationWarning, match="world 8"):
+        batch.step(200)
+    assert batch.resets.tolist() == [0] * 8 + [1] and not batch.qfrc_applied.any()
+
+
+def test_a_second_thread_is_refused():
+    model = kt.load("humanoid")
+    batch = scattered(model, 256, threads=1)
+    batch.step()
+    thread = threading.Thread(target=batch.step, args=(300,))
+    thread.start()
+    try:
+        while not batch._lock.locked():
+            pass
+        for call in (batch.step, batch.reset, lambda: batch.expand("body_mass", model.body_mass)):
+            with pytest.raises(kt.BusyError):
+                call()
+    finally:
+        thread.join()
+    np.testing.assert_allclose(batch.time, 301 * model.opt.timestep)
+
+
+def test_edits_of_the_model_between_calls_reach_all_worlds():
+    model = kt.load(PILES)
+    batch = kt.Batch(model, 20, threads=1)
+    batch.step(300)
+    model.geom_friction[0] *= 0.5
+    kt.set_const(model)
+    batch.step()
+    assert (batch.read("ntree_awake") == model.ntree).all()

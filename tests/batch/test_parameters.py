@@ -140,3 +140,13 @@ def test_every_real_field_that_may_be_edited_can_be_expanded():
     for each in (batch, alike):
         each.rollout(controls, record=())
     np.testing.assert_allclose(batch.qpos, alike.qpos, atol=BATCH_SOLVED)
+
+
+def test_a_keyframe_of_each_world():
+    model = kt.load("humanoid")
+    batch = kt.Batch(model, 3)
+    poses = model.key_qpos + np.array([0.0, 0.1, 0.2])[:, None, None]
+    batch.expand("key_qpos", poses)
+    batch.reset(keyframe="squat")
+    k = model.id("keyframe", "squat")
+    assert np.array_equal(batch.qpos, poses[:, k])

@@ -455,19 +455,23 @@ class Batch(NamedAccess):
             for name, rows in starts.items():
                 self._worlds.add(name)[worlds] = rows[worlds]
         else:
-            data = Data(self.model)
-            data.reset_keyframe(keyframe)
+            self.model.id("keyframe", keyframe)
             self._worlds.refresh_start()
             self._worlds.reset(worlds)
-            self._worlds.write(
-                {
-                    name: data._arrays[name].reshape(shape_of(name, self.model))
-                    for name in (*INPUTS, *state_names(self.model))
-                },
-                worlds,
-                "reset",
-            )
+            if any(name.startswith("key_") for name in self.expanded):
+                for world in worlds:
+                    self._take_keyframe(self.get_model(int(world)), keyframe, np.array([world]))
+            else:
+                self._take_keyframe(self.model, keyframe, worlds)
         self._told.forget(worlds)
+
+    def _take_keyframe(self, model: Model, keyframe: str | int, worlds: np.ndarray) -> None:
+        """The state of a keyframe, as a model has it, for some worlds."""
+        data = Data(model)
+        data.reset_keyframe(keyframe)
+        names = (*INPUTS, *state_names(model))
+        state = {name: data._arrays[name].reshape(shape_of(name, model)) for name in names}
+        self._worlds.write(state, worlds, "reset")
 
     def get_data(self, i: int) -> Data:
         """A Data in the state of one world, after `kt.forward`: to look at, to render, or to go on with."""

@@ -193,7 +193,7 @@ def make_steps(m, d, b, end, *controller):
     """The steps of a block, with controls for each and a record of each; LACKS_ROOM if it has to begin again."""
     for step in range(b.nstep):
         if b.stop[0] != 0:
-            return 0
+            return STOPPED if step == 0 else 0  # nothing was done for this block, or what was done is kept
         for lane in range(b.width):
             copy_parts(d, b.control, b.ncontrol, b.width, lane, b.order[minimum(b.at + lane, end - 1)], step, True)
         if one_step(m, d, b, end, *controller) != 0:
