@@ -70,7 +70,7 @@ def check_parameter(base: Model, numbers: Mapping[str, np.ndarray], name: str, f
     if name in OF_SIMPLE:
         owner = OF_SIMPLE[name]
         of_simple = (base.body_simple if owner is None else base.body_simple[getattr(base, owner)]) > 0
-        if (fresh[of_simple] != numbers[name][of_simple][..., :1].astype(fresh.dtype)).any():
+        if (fresh[of_simple] != numbers[name][of_simple][..., :1]).any():
             raise ValueError(
                 f"{name}: bodies whose block of M is diagonal keep theirs, or are compiled as simple='false'"
             )
