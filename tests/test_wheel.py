@@ -24,9 +24,8 @@ from tests.test_needs import FEATURES
 from tests.wheels import PARTS, build_sdist, build_wheel, common_folder, install, made_once, run
 
 pytestmark = pytest.mark.skipif(not JIT or level() == NATIVE, reason="no level that wheels have code for")
-COMPILES = {
-    "docs/guide/kernel-language.md"
-}  # pages that define stages of their own, for which the extra `jit` is needed
+# Pages that define kernels of their own, for which the extra `jit` is needed.
+COMPILES = {"docs/guide/kernel-language.md", "docs/guide/batch-controllers.md"}
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,7 @@ from kinetree.kernel.levels import level, levels
 from kinetree.kernel.machine import USUAL, machine_named
 from kinetree.kernel.registry import ENTRIES
 
-FURTHER = (
-    "float64 x 8 own",
-    "float32 x 1",
-)  # machines that whole steps are tested on, beside those that wheels have code for
+FURTHER = ("float32 x 1",)  # machines that whole steps are tested on, beside those that wheels have code for
 
 
 def fill(machine_name, *of_levels):

@@ -11,7 +11,7 @@ import numpy as np
 from .. import model as model_module
 from .. import workspace
 
-USUAL = ("float64", "float64 x 8", "float32 x 16")  # names of those that wheels have code for
+USUAL = ("float64", "float64 x 8", "float32 x 16", "float64 x 8 own")  # names of those that wheels have code for
 OWN = " own"  # ends the name of a machine whose worlds have parameters of their own
 MACHINES = {}  # by the address of their table of stages
 
