@@ -16,6 +16,7 @@ from .data_fields import DATA_FIELDS
 from .kernel.order import order_of, stages_in
 from .kernel.reads import access
 from .kernel.stage import plain
+from .solver.own_rows import bring_all_back
 
 
 class Maker(NamedTuple):
@@ -23,6 +24,7 @@ class Maker(NamedTuple):
 
     unless: makers that it can do without, but that make it stale when they run after it.
     passes: makers whose place a controller's solve may take; what they depend on counts instead.
+    puts_back: fields that it changes and leaves as they were: it depends on them all the same.
     """
 
     stage: Any
@@ -30,8 +32,12 @@ class Maker(NamedTuple):
     beside: tuple[Any, ...] = ()
     unless: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
+    puts_back: frozenset[str] = frozenset()
 
 
+ROWS = frozenset(
+    access(bring_all_back).writes
+)  # fields that are a world's own alone for a while, and then those of all again
 MAKERS: dict[str, Maker] = {
     "kinematics": Maker(pipeline.kinematics),
     "com_pos": Maker(pipeline.com_pos),
@@ -54,6 +60,7 @@ MAKERS: dict[str, Maker] = {
         pipeline.fwd_constraint,
         unless=("fwd_acceleration",),
         passes=("make_m", "crb", "factor_m", "rne", "fwd_acceleration"),
+        puts_back=ROWS,
     ),
     "inverse": Maker(  # both run in discrete time alone: it has a derivative of its own, and takes actuators as they are
         pipeline.inverse_acceleration, "kt.inverse", unless=("implicit", "fwd_actuation")
@@ -77,8 +84,11 @@ def makers_of(field: str) -> tuple[str, ...]:
     return EITHER.get(field) or tuple(DATA_FIELDS[field].stage.split("/"))
 
 
-def makers_read(*texts: Any, handle: str = "d") -> frozenset[str]:
-    """The makers of what some texts read, and those whose stages they call; but for what they write themselves."""
+def makers_read(*texts: Any, handle: str = "d", but: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The makers of what some texts read, and those whose stages they call; but for what they write themselves.
+
+    but: fields that count as read all the same.
+    """
     reads, writes, called = set[str](), set[str](), set[str]()
     by_stage = {maker.stage: name for name, maker in MAKERS.items()}
     todo, met = [access(text, handle) for text in texts], set(texts)
@@ -92,7 +102,7 @@ def makers_read(*texts: Any, handle: str = "d") -> frozenset[str]:
             elif stage not in met:  # a part
                 met.add(stage)
                 todo.append(access(stage))
-    fields = (field for field in reads - writes if field in DATA_FIELDS)
+    fields = (field for field in reads - (writes - but) if field in DATA_FIELDS)
     return frozenset(called.union(*(makers_of(field) for field in fields if len(makers_of(field)) == 1)) & set(MAKERS))
 
 
@@ -100,7 +110,8 @@ def makers_read(*texts: Any, handle: str = "d") -> frozenset[str]:
 def after(name: str) -> frozenset[str]:
     """The makers that must be fresh before one."""
     maker, out = MAKERS[name], set[str]()
-    todo, met = [*makers_read(maker.stage, *maker.beside)], {name, *maker.unless} - {*maker.passes}
+    read = makers_read(maker.stage, *maker.beside, but=maker.puts_back)
+    todo, met = [*read], {name, *maker.unless} - {*maker.passes}
     while todo:
         each = todo.pop()
         if each in maker.passes and each not in met:

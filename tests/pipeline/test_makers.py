@@ -47,6 +47,8 @@ WRITES_ANEW = {  # makers of fields that a stage sets before it reads them
     "damping": {"implicit"},
     "damping_diagonal": {"implicit"},
     "compare_fwd_inv": {"implicit", "reference_constraint"},  # in discrete time
+    # A world's own rows of couplings; those of all worlds are put back.
+    "fwd_acceleration": {"make_constraint", "reference_constraint", "fwd_constraint"},
 }
 
 

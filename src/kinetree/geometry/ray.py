@@ -74,7 +74,10 @@ def may_meet(m, g, centre, direction, best):
 
 @stage(scalar=True, when=some("nhfield"), part_of="rangefinders")
 def meet_field(m, d):
-    """Where the ray in ray_line meets the height field in ray_geom, and the normal there, in ray_met; -1 if nowhere."""
+    """Where the ray in ray_line meets the height field in ray_geom, and the normal there: ray_met. Part of MuJoCo's mj_ray.
+
+    -1 if it does not.
+    """
     d.ray_met[0] = -1.0
     if d.ray_asks[0] >= 0.0:
         p, v = get3(d.ray_line, 0), get3(d.ray_line, 1)

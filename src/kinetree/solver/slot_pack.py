@@ -152,7 +152,7 @@ def put_contact(m, d, r, k):
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
 def pack_slots(m, d):
-    """Put the rows of each world's island at hand into slots."""
+    """Put the rows of each world's island at hand into slots, which MuJoCo has none of."""
     p = d.slot_at[PASS]
     wide = narrow = single = 0
     for place in range(d.pass_part[p, BEGIN], d.pass_part[p, FINISH]):
@@ -169,7 +169,7 @@ def pack_slots(m, d):
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
 def unpack_slots(m, d):
-    """efc_jar of each world's island at hand from slot_x."""
+    """efc_jar of each world's island at hand from slot_x, which MuJoCo has none of."""
     p = d.slot_at[PASS]
     wide = narrow = single = 0
     for place in range(d.pass_part[p, BEGIN], d.pass_part[p, FINISH]):

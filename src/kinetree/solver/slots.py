@@ -13,6 +13,7 @@ from ..dynamics.feedback import takes_couplings
 from ..dynamics.joined import NONE, unite, unite_tied
 from ..kernel import kernel, stage
 from ..kernel.ops import maximum
+from ..math.constants import coarse
 from ..needs import solver
 from ..types import Constraint, DisableBit, Solver
 from .own_rows import goes_by_trees, is_own
@@ -173,7 +174,8 @@ def groups_of(d, k):
 @kernel(scalar=True)
 def is_crowded(d, k):
     """Whether an island has so many slots that the world is better left to others."""
-    most = SLOTS_PER_DOF if d.npass[WORLDS] == 1 else SLOTS_PER_DOF_ON_LANES
+    few = d.npass[WORLDS] == 1 or coarse(d.time[0]) > 0.0  # forces of many rows are found less well in single precision
+    most = SLOTS_PER_DOF if few else SLOTS_PER_DOF_ON_LANES
     return 3.0 * (2 * d.pass_part[k, WIDE] + groups_of(d, k)) > most * d.pass_part[k, SIZE]
 
 
@@ -192,17 +194,20 @@ def some_crowded(d, count):
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
 def count_worlds(m, d):
-    """How many worlds there are side by side."""
+    """How many worlds there are side by side, of which MuJoCo has one."""
     d.npass[WORLDS] += 1
 
 
 @stage(scalar=True, when=solver(Solver.NEWTON), part_of="fwd_constraint")
 def sort_own_rows(m, d):
-    """Find the islands of each world and its rows in them, and decide who solves it."""
+    """Find the islands of each world and its rows in them, and decide who solves it. Part of MuJoCo's mj_island."""
     together, coupled = m.ntree == 1 or m.opt_disableflags & DisableBit.ISLAND != 0, False
     count = take_all(m, d) if together else take_by_island(m, d)
     for r in range(d.nefc[0], d.nrow[0]):
         coupled = coupled or d.efc_D[r] != 0.0
+    if coarse(d.time[0]) > 0.0:
+        for r in range(d.ne[0]):  # and those of stiff loops
+            coupled = coupled or d.efc_D[r] != 0.0
     alone = some_crowded(d, count) or coupled
     d.solve_alone[0] = alone
     if alone:
