@@ -141,6 +141,8 @@ CLOCK, TOUCH, GYRO = "clock", 'touch site="s"', 'gyro site="s"'
 THROWN = '<body pos="0 0 2"><joint type="slide" axis="0 0 -1" springref="9" stiffness="1e5"/><geom size=".1"/></body>'
 ASLEEP = scene(flags='sleep="enable"'), PLAIN
 NEWTON, EULER = (PLAIN, scene(option='solver="CG"')), (PLAIN, scene(option='integrator="RK4"'))
+STANDING = '<body pos="1 0 .099"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'  # on four corners: twelve slots
+CROWDED = scene(STANDING), scene(STANDING, option='solver="CG"')
 DISCRETE = scene(option='integrator="discrete"'), PLAIN
 SPRUNG = '<tendon><spatial stiffness="1"><site site="s"/><site site="t"/></spatial></tendon>'
 MEASURED = sensors(CLOCK), PLAIN
@@ -166,8 +168,13 @@ CONDITIONS = {
     "wake_by_equalities": ASLEEP,
     "equality_rows": (scene(rest='<equality><weld body1="ball"/></equality>'), PLAIN),
     "exact_diagonal": (scene(flags='diagexact="enable"'), PLAIN),
-    "solve_newton": NEWTON,
-    "newton_direction": NEWTON,
+    "count_worlds": NEWTON,
+    "sort_own_rows": NEWTON,
+    "pack_slots": NEWTON,
+    "solve_slots_of_worlds": NEWTON,
+    "unpack_slots": NEWTON,
+    "solve_newton": CROWDED,
+    "newton_direction": CROWDED,
     "solve_cg": (scene(option='solver="CG"'), PLAIN),
     "solve_pgs": (scene(option='solver="PGS"'), PLAIN),
     "solve_noslip": (scene(option='noslip_iterations="3"'), PLAIN),

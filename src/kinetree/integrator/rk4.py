@@ -9,7 +9,7 @@ Reads: qpos, qvel, act, time, qacc, act_dot. Writes: the next state. Scratch: rk
 
 from ..dynamics.activation import advance_activations, advance_history
 from ..dynamics.servo import shortest_rotation
-from ..dynamics.sleep_state import dof_sleeps
+from ..dynamics.sleep_state import dof_sleeps, some_sleep_apart
 from ..dynamics.spring import advance_plastic
 from ..kernel import kernel
 from ..kernel.ops import cos, sin, sqrt, where
@@ -53,6 +53,9 @@ def rk4_record(m, d, k, share):
     for i in range(m.nv):
         d.rk_vel[k, i] = d.qvel[i]
         d.rk_acc[k, i] = d.qacc[i]
+    if some_sleep_apart(m, d):
+        for i in range(m.nv):
+            d.rk_acc[k, i] = where(d.tree_awake[m.dof_treeid[i]] == 0, 0.0, d.rk_acc[k, i])
     for i in range(m.na):
         d.rk_act_dot[k, i] = d.act_dot[i]
     if k > 0:

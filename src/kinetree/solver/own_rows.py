@@ -11,7 +11,7 @@ from ..constraint.island import add_couplings, find_islands
 from ..constraint.rows import count_supernodes, is_sparse, same_columns
 from ..dynamics.sleep_state import dof_sleeps
 from ..kernel import kernel
-from ..kernel.ops import zero
+from ..kernel.ops import happens, zero
 from ..types import Constraint, EnableBit, EqType
 
 NEFC, NE, NF, NL, NJ, NROW, NENTRY = range(7)  # places in all_count
@@ -33,9 +33,9 @@ def is_awake(m, d, r):
 @kernel(scalar=True)
 def is_own(m, d, r):
     """Whether a row is there in this world."""
-    if d.efc_D[r] == 0.0:
+    if happens(d.efc_D[r] == 0.0):
         return False
-    if d.efc_frictionloss[r] == 0.0 and Constraint.FRICTION_DOF <= d.efc_type[r] <= Constraint.FRICTION_TENDON:
+    if Constraint.FRICTION_DOF <= d.efc_type[r] <= Constraint.FRICTION_TENDON and happens(d.efc_frictionloss[r] == 0.0):
         return False
     return is_awake(m, d, r)
 
@@ -45,7 +45,7 @@ def own_type(d, r, end):
     """The type of a row in this world: a contact in the gap, held by adhesion, has a normal and no friction."""
     kind = d.efc_type[r]
     if kind > Constraint.CONTACT_FRICTIONLESS and r + 1 < end and d.efc_id[r + 1] == d.efc_id[r]:
-        if d.efc_D[r + 1] == 0.0:
+        if happens(d.efc_D[r + 1] == 0.0):
             return Constraint.CONTACT_FRICTIONLESS
     return kind
 
@@ -73,10 +73,10 @@ def entry_stays(m, d, of_actuator, by_trees, at, first, end):
     if by_trees:
         tree = m.dof_treeid[d.efc_J_colind[at]]
         for k in range(first, end):
-            if d.efc_J[k] != 0.0 and m.dof_treeid[d.efc_J_colind[k]] == tree:
+            if m.dof_treeid[d.efc_J_colind[k]] == tree and not happens(d.efc_J[k] == 0.0):
                 return True
         return False
-    return not dof_sleeps(m, d, d.efc_J_colind[at]) and (not of_actuator or d.efc_J[at] != 0.0)
+    return not dof_sleeps(m, d, d.efc_J_colind[at]) and not (of_actuator and happens(d.efc_J[at] == 0.0))
 
 
 @kernel(scalar=True)
