@@ -34,6 +34,7 @@ def linker():
 def build(folder, machine_name, levels, entries=None):
     """The libraries of a machine and their indices, of all entries or some; returns how many bytes they have."""
     machine, size, link = machine_named(machine_name), 0, linker()
+    levels = levels[:1] if machine.own else levels  # the best: of both a wheel would have more than twelve megabytes
     chosen = ENTRIES.values() if entries is None else entries
     codes = [Code(e, machine) for e in chosen if e.runs_on(machine) and e.name.startswith("kinetree.")]
     contents = dict(objects(codes, *levels))
