@@ -35,7 +35,7 @@ NAMED = {  # times faster than mujoco.batch, in double and in single precision
     "dm_control/suite/quadruped.xml": (8.0, None),
     "dm_control/suite/humanoid_CMU.xml": (4.0, None),
 }
-WORLDS, OTHERS = 1024, 128  # of models with a promise of their own, and of the rest of the corpus
+WORLDS, OTHERS = 1024, 64  # of models with a promise of their own, and of the rest of the corpus
 STEPS = 20
 
 

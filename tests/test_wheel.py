@@ -194,4 +194,4 @@ except ModuleNotFoundError as error:
     print(error)
 """
     said = python("-c", code)
-    assert "code for float64, float64 x 8, float32 x 16, not for float64 x 4" in said and "kinetree[jit]" in said
+    assert f"code for {', '.join(USUAL)}, not for float64 x 4" in said and "kinetree[jit]" in said
