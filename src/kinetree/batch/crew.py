@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 PIECES = 8  # of the worlds, for each thread
-AT_ONCE = 2000  # steps of worlds that are made in the calling thread, rather than handed over: some 20 ms
+AT_ONCE = 2000  # steps of worlds that a lone thread makes in the caller's, rather than being handed them: some 10 ms
+AT_LEAST = 256  # steps of worlds that are worth a piece of their own
 
 
 class Crew:
@@ -56,14 +57,15 @@ class Crew:
     ) -> None:
         """Run `job(block, first, end)` on pieces of so many worlds. work: steps of worlds in all. tell: how many are done."""
         self.stop[0] = 0
-        if work <= AT_ONCE:
+        if work <= (AT_ONCE if self.threads == 1 else min(AT_ONCE, AT_LEAST)):
             job(self.block(), 0, count)
             if tell is not None:
                 tell(count)
             return
         futures: dict[Future[None], int] = {}
         try:
-            for first, end in _pieces(count, width, self.threads * PIECES):
+            wanted = min(self.threads * PIECES, max(self.threads, work // AT_LEAST))
+            for first, end in _pieces(count, width, wanted):
                 futures[self._executor().submit(self._one, job, first, end)] = end - first
             for future in as_completed(futures):
                 future.result()
